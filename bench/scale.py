@@ -1,0 +1,54 @@
+"""How much is measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Steps and repetitions; the histories and tapes are told by their number of steps."""
+
+    histories: tuple[int, ...]
+    short: int  # steps that every recorder takes
+    short_times: int
+    long_times: int
+    shape_steps: int
+    record_times: int
+    rounds: int
+    draw_times: int
+    replays: tuple[int, ...]
+    replay_times: int
+    tapes: tuple[int, ...]
+    starts: int
+
+
+FULL = Scale(
+    histories=(1, 50, 200, 1000),
+    short=220,
+    short_times=6,
+    long_times=6,
+    shape_steps=80,
+    record_times=6,
+    rounds=8,
+    draw_times=6,
+    replays=(50, 200),
+    replay_times=6,
+    tapes=(10, 50, 200, 1000),
+    starts=25,
+)
+
+QUICK = Scale(
+    histories=(1, 50),
+    short=60,
+    short_times=1,
+    long_times=0,
+    shape_steps=30,
+    record_times=1,
+    rounds=3,
+    draw_times=1,
+    replays=(10,),
+    replay_times=2,
+    tapes=(10, 50),
+    starts=3,
+)

@@ -1,0 +1,71 @@
+"""The table as text: Markdown, or JSON for other programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import groupby
+
+from bench.figure import Figure
+
+_HEAD = "| {} | costs | single runs | next to | ratio | target | |\n| --- | ---: | ---: | --- | ---: | --- | --- |"
+
+INTRODUCTION = """\
+# Speed and size
+
+<!-- Written by: ./task bench --write docs/speed.md -->
+
+Every figure stands next to something measured in the same run, on the same machine; only the ratio of the two means
+anything elsewhere. The agent has a conversation that grows by about 1.6 kB a step, against a model server on the same
+machine that answers at once. `bench/` holds all of it, and `./task bench` runs it.
+
+What is told is the median of several runs; *single runs* are the smallest and the largest of them (for six, that is a
+97 % interval of their median). A target is met when all of them meet it, and undetermined when only some do.
+
+- **An exchange** is one HTTP request with its answer, by plain httpx. The agent bare, the agent recorded, the agent
+  under vcrpy, and a program that does nothing but two SQLite commits of rows as large as a tape's take each step in
+  turn. What is judged is recorded - bare - *two bare commits* at the same step; the ratio is recorded / (bare +
+  commits). On a disk that others use, that is noisy. Less the time inside its *own commits*, it is less so, but then a
+  commit of ours that costs more than a bare one does not show. A run gives the median of the steps around a history.
+- **A draw** is one reading of clock or entropy, with its share of the commit that takes it to disk.
+- **A recording** is a whole process, with the time that it takes to close the tape, or to write the cassette.
+- **A replay** is a whole process, from before its start until its end, next to the same agent with the mock transport
+  of its HTTP library. *wall* is how long it took, *processor* how long it computed.
+- **A tape** is a closed one. *raw* is method, address, headers and bodies of all that was sent and received; what zstd
+  makes of that is one frame over the whole run, with nothing durable, checked, or found without reading all of it.
+"""
+
+
+def markdown(figures: Sequence[Figure], machine: Sequence[str], where: Sequence[str]) -> str:
+    """The page docs/speed.md."""
+    blocks = [INTRODUCTION, *machine]
+    for group, rows in groupby(figures, key=lambda figure: figure.group):
+        blocks += ["", _HEAD.format(group), *map(_row, rows)]
+    blocks += ["", "Where the bytes of the longest compared tape are:", "", *(f"- {line}" for line in where)]
+    return "\n".join(blocks) + "\n"
+
+
+def as_json(figures: Sequence[Figure], machine: Sequence[str], where: Sequence[str]) -> str:
+    """The same for programs: ns, bytes and plain ratios."""
+    rows = [
+        {
+            "group": figure.group,
+            "what": figure.what,
+            "measured": figure.measured.value,
+            "unit": figure.measured.unit.name.lower(),
+            "reference": figure.reference,
+            "ratio": figure.ratio,
+            "target": str(figure.target) if figure.target is not None else None,
+            "runs": figure.runs,
+            "verdict": figure.verdict.name.lower() if figure.verdict is not None else None,
+        }
+        for figure in figures
+    ]
+    return json.dumps({"machine": list(machine), "figures": rows, "where": list(where)}, indent=2, ensure_ascii=False)
+
+
+def _row(figure: Figure) -> str:
+    target, verdict = str(figure.target or ""), figure.verdict.value if figure.verdict is not None else ""
+    ratio = f"{figure.ratio:.2f} ×" if figure.ratio >= 0.01 else f"{figure.ratio:.2g} ×"
+    cells = (figure.what, str(figure.measured), figure.spread, figure.reference, ratio, target, verdict)
+    return f"| {' | '.join(cells)} |"

@@ -1,0 +1,5 @@
+"""`python -m reenact`."""
+
+from reenact.cli.main import main
+
+main()

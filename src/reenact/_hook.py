@@ -1,0 +1,35 @@
+"""What the start-up hook (reenact.pth) loads when the environment asks for it."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def start() -> None:
+    """Begins recording or replay in this process, or says why not; the program itself is never kept from running."""
+    spec = os.environ.get("REENACT_SPEC")
+    if spec:
+        from reenact.launch import child
+
+        child.start(spec)
+    elif "REENACT_CALL" in os.environ:
+        # a replay that begins later, with a function or a block: what comes before it may not connect either
+        from reenact.seams.system import socket
+
+        socket.watch(closed=True)
+    elif os.environ.get("REENACT_RECORD") not in (None, "", "0") and os.environ.get("REENACT_ENABLED") != "false":
+        from reenact.launch import reexec
+
+        reexec.record()
+
+
+try:
+    start()
+except Exception as error:
+    import traceback
+
+    traceback.print_exc()
+    sys.stderr.write(f"reenact: could not start: {error}\n")
+    if "REENACT_SPEC" in os.environ:
+        os._exit(70)

@@ -1,0 +1,334 @@
+"""The library's face: recording a block or a function in code. The one place where all parts are joined."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+import os
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NoReturn, Self, TypeVar, overload
+
+import msgspec
+
+from reenact import _real
+from reenact.engine import plan as plans
+from reenact.engine.divergence import Datum, Divergence, What
+from reenact.engine.failure import encode
+from reenact.engine.lane import enter, get_lane, leave, muted
+from reenact.engine.session import Session
+from reenact.errors import UsageError
+from reenact.launch import child, entry, world
+from reenact.launch import manifest as manifests
+from reenact.launch.command import Command
+from reenact.launch.manifest import Manifest
+from reenact.launch.spec import CALL, Spec
+from reenact.seams.concurrency import asyncio as asyncio_seam
+from reenact.seams.install import Installed
+from reenact.seams.system import socket
+from reenact.tape.close import close
+from reenact.tape.event import Ended, Failed, Note, Start
+from reenact.tape.store import Store
+from reenact.tape.writer import TapeWriter
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_OFF = ("false", "0", "off", "no")
+
+
+class _Process:
+    """What this process has of reenact: its seams, once, and what it is asked to replay."""
+
+    def __init__(self) -> None:
+        self._lock = _real.allocate_lock()
+        self._installed: Installed | None = None
+        self._survey: Manifest | None = None
+        self._blocks: Counter[str] = Counter()
+        self.expected = _expected()
+
+    def install(self) -> None:
+        """Installs the seams at the first run, and meets what has come since at each further one."""
+        with self._lock:
+            if self._installed is None:
+                installed = Installed()
+                installed.install()
+                self._installed = installed
+            self._installed.share_process()
+
+    def manifest(self, run_id: str, name: str, called: str, arguments: str) -> Manifest:
+        """The manifest of a run of this process, whose own part is surveyed once."""
+        with self._lock:
+            if self._survey is None:
+                self._survey = world.survey(_own_command(), run_id, name)
+        return msgspec.structs.replace(
+            self._survey,
+            run_id=run_id,
+            name=name,
+            started=_real.time_ns(),
+            entry=called,
+            arguments=arguments,
+            import_path=[path for path in sys.path if path and Path(path).is_dir() and "site-packages" not in path],
+        )
+
+    def block(self, name: str) -> str:
+        """The entry of the next block of that name."""
+        with self._lock:
+            self._blocks[name] += 1
+            return entry.block(name, self._blocks[name])
+
+
+def _own_command() -> Command:
+    """The command line of this process."""
+    words = sys.orig_argv[1:]
+    at = max(len(words) - len(sys.argv), 0)
+    return Command(sys.executable, tuple(words[:at]), tuple(words[at:]))
+
+
+def _expected() -> tuple[Spec, str] | None:
+    text = os.environ.pop(CALL, None)
+    if text is None:
+        return None
+    spec = msgspec.json.decode(text, type=Spec)
+    child.restore_hash_seed(spec)
+    from reenact.tape.reader import read  # noqa: PLC0415  only in a replay
+
+    return spec, manifests.decode(read(Path(spec.tape)).manifest).entry
+
+
+_THIS: list[_Process] = []
+_MAKING = _real.allocate_lock()
+
+
+def _process() -> _Process:
+    """This process, made when it is first needed: importing reenact changes nothing."""
+    with _MAKING:
+        if not _THIS:
+            _THIS.append(_Process())
+        return _THIS[0]
+
+
+class Run:
+    """A run of this process while it lasts. `id` is its run id once it has begun; empty when nothing is recorded."""
+
+    def __init__(
+        self, name: str, called: str, arguments: str = "", problem: str = "", store: str | None = None
+    ) -> None:
+        self.id = ""
+        self._name = name
+        self._entry = called
+        self._arguments = arguments
+        self._problem = problem
+        self._store = store
+        self._session: Session | None = None
+        self._path: Path | None = None
+        self._spec: Spec | None = None
+
+    def begin(self) -> None:
+        """Starts recording, or the replay that this process was started for. Never raises in recording."""
+        if os.environ.get("REENACT_ENABLED", "").lower() in _OFF or get_lane() is not None:
+            return
+        expected = _process().expected
+        if expected is not None:
+            if expected[1] == self._entry:
+                self._begin_replay(expected[0])
+            return
+        try:
+            self._begin_recording()
+        except Exception as error:  # noqa: BLE001  a fault of ours never reaches the agent
+            sys.stderr.write(f"reenact: {self._name} is not recorded: {error}\n")
+
+    def end(self, error: BaseException | None, result: bytes = b"") -> None:
+        """Ends the run, whatever of it is still under way."""
+        session, self._session = self._session, None
+        if session is None:
+            return
+        leave(self._token)
+        with muted():
+            if self._spec is not None:
+                self._end_replay(session, self._spec, error, result)
+            else:
+                self._end_recording(session, error, result)
+        loop = asyncio._get_running_loop()  # noqa: SLF001
+        if loop is not None:
+            asyncio_seam.detach(loop, session)
+        session.dissolve()
+
+    def _begin_recording(self) -> None:
+        process = _process()
+        with muted():
+            self.id, self._path = Store.find(Path.cwd(), self._store).new(self._name)
+            manifest = process.manifest(self.id, self._name, self._entry, self._arguments)
+            writer = TapeWriter.create(self._path, self.id, self._name, manifest.started)
+            writer.add(Start(manifests.encode(manifest)))
+            if self._problem:
+                writer.add(Note("arguments", self._problem, -1))
+            process.install()
+            socket.watch()
+        self._enter(Session(plans.RECORD, writer, exclusive=False))
+
+    def _begin_replay(self, spec: Spec) -> None:
+        process = _process()
+        process.expected = None
+        self._spec = spec
+        with muted():
+            session = child.session_of(spec)
+            if session.plan.prefix is not None:
+                self.id = manifests.decode(session.plan.prefix.manifest).run_id
+            process.install()
+            socket.watch(session, closed=True)
+        session.exclusive = False
+        self._enter(session)
+
+    def _enter(self, session: Session) -> None:
+        self._session = session
+        loop = asyncio._get_running_loop()  # noqa: SLF001
+        if loop is not None:
+            asyncio_seam.attach(loop, session)
+        self._token = enter(session.main)
+
+    def _end_recording(self, session: Session, error: BaseException | None, result: bytes) -> None:
+        try:
+            session.keep(Ended(session.elapsed(), encode(error) if error is not None else None, result))
+            session.commit()
+            if session.writer is not None:
+                session.writer.close()
+            if self._path is not None:
+                self._close(self._path)
+        except Exception as fault:  # noqa: BLE001  a fault of ours never reaches the agent
+            session.fault(fault)
+        if session.faults:
+            sys.stderr.write(f"reenact: the tape of {self.id} is incomplete: {session.faults[0]}\n")
+
+    def _close(self, path: Path) -> None:
+        """Packs and indexes the tape. All of it is durable already, so the caller of a function need not wait."""
+        if entry.is_function(self._entry):
+            threading.Thread(target=close, args=(path, 0), name=f"reenact closes {self.id}").start()
+        else:
+            close(path, 0)
+
+    def _end_replay(self, session: Session, spec: Spec, error: BaseException | None, result: bytes) -> None:
+        tape = session.plan.prefix
+        ended = tape.ended if tape is not None else None
+        if ended is not None and error is None and ended.error is None and ended.result != result:
+            wanted, found = Datum("result", self._entry, ended.result), Datum("result", self._entry, result)
+            session.latch(Divergence(What.EXIT, "0", expected=wanted, actual=found))
+        failed: Failed | None = encode(error) if error is not None else None
+        child.finish_replay(session, spec, failed)
+
+    @property
+    def replaying(self) -> bool:
+        """Whether this run is the replay that the process was started for."""
+        return self._spec is not None
+
+
+class record:  # noqa: N801  used as `with reenact.record():` and `@reenact.record`
+    """Records a block or every call of a function, each on a tape of its own.
+
+    `with reenact.record("refund") as run:` records what the block does; `run.id` is the run's id.
+    `@reenact.record` and `@reenact.record("refund")` record each call of a function, sync or async, also when many are
+    under way at once. Inside a run that is being recorded already it does nothing. REENACT_ENABLED=false turns it off.
+    """
+
+    @overload
+    def __new__(cls, name: str | None = None, /, *, store: str | None = None) -> Self: ...
+    @overload
+    def __new__(cls, function: F, /) -> F: ...  # type: ignore[misc]  # a decorator without brackets is the function
+    def __new__(cls, what: Any = None, /, *, store: str | None = None) -> Any:
+        """`what` is the name of the run, or the function to record."""
+        self = super().__new__(cls)
+        self._name = what if isinstance(what, str) else None
+        self._store = store
+        return self(what) if callable(what) else self
+
+    _name: str | None
+    _store: str | None
+    _run: Run
+
+    def __enter__(self) -> Run:
+        """Begins the block's run."""
+        name = self._name or "block"
+        self._run = Run(name, _process().block(name), store=self._store)
+        self._run.begin()
+        return self._run
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Ends the block's run. A replay ends the program here: what comes after was not recorded."""
+        self._run.end(error)
+        if self._run.replaying and error is None:
+            raise SystemExit(0)
+
+    def __call__(self, function: F, /) -> F:
+        """The function, recorded at each call."""
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def recorded_async(*args: Any, **kwargs: Any) -> Any:
+                run = self._begin(function, args, kwargs)
+                try:
+                    result = await function(*args, **kwargs)
+                except BaseException as error:
+                    run.end(error)
+                    raise
+                run.end(None, entry.encode_result(result))
+                return result
+
+            return recorded_async  # type: ignore[return-value]
+
+        @functools.wraps(function)
+        def recorded(*args: Any, **kwargs: Any) -> Any:
+            run = self._begin(function, args, kwargs)
+            try:
+                result = function(*args, **kwargs)
+            except BaseException as error:
+                run.end(error)
+                raise
+            run.end(None, entry.encode_result(result))
+            return result
+
+        return recorded  # type: ignore[return-value]
+
+    def _begin(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Run:
+        arguments, problem = "", ""
+        try:
+            arguments = entry.encode(args, kwargs)
+        except (TypeError, ValueError, RecursionError) as error:
+            problem = f"the arguments could not be kept, so this run cannot be called again: {error}"
+        name = self._name or function.__name__.replace("_", "-")
+        run = Run(name, entry.name_of(function), arguments, problem, self._store)
+        run.begin()
+        return run
+
+
+def replay_call() -> NoReturn:
+    """Calls the recorded function again, in a process that was started for it.
+
+    Raises:
+        SystemExit: always; the report has been written by then.
+    """
+    process = _process()
+    if process.expected is None:
+        raise UsageError("nothing to replay: this is called by reenact replay")
+    spec, _ = process.expected
+    process.install()
+    socket.watch(closed=True)
+    from reenact.tape.reader import read  # noqa: PLC0415  only in a replay
+
+    manifest = manifests.decode(read(Path(spec.tape)).manifest)
+    sys.argv = [manifest.target[0] if manifest.target else ""]
+    with muted():  # what the program does when it is imported was not recorded
+        function = entry.find(manifest)
+    given = entry.decode(function, manifest.arguments)
+    try:
+        result = function(*given.args, **given.kwargs)
+        if inspect.iscoroutine(result):
+            asyncio.run(result)
+    except Exception:  # noqa: BLE001  it is in the report, where it is compared with the recorded one
+        sys.exit(0)
+    sys.exit(0)

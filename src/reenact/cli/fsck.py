@@ -1,0 +1,53 @@
+"""`reenact fsck`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from reenact.cli import options
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from reenact.tape.store import Store
+
+
+@click.command()
+@click.argument("runs", nargs=-1, metavar="[RUN…]")
+@click.option("--all", "every", is_flag=True, help="Check all tapes of the store.")
+@options.as_json
+@options.store
+def command(runs: tuple[str, ...], store_dir: str | None, *, every: bool, as_json: bool) -> None:
+    """Check tapes from end to end: every byte, body and row. Exit 1 when one is damaged.
+
+    A tape whose process was killed is closed on the way, so that it can be queried like any other. One that is still
+    being recorded is left alone.
+
+    \b
+    reenact fsck last
+    reenact fsck --all
+    """  # noqa: D301  \b tells click not to wrap
+    from reenact.report import checked
+    from reenact.report.terminal import Paint
+    from reenact.tape.check import State, check
+
+    store = options.open_store(store_dir)
+    paint = Paint(on=options.colored(sys.stdout))
+    damaged = 0
+    for path in _paths(store, runs, every=every):
+        found = check(path)
+        damaged += found.state is State.DAMAGED
+        click.echo(checked.json(found) if as_json else checked.text(found, paint))
+    sys.exit(1 if damaged else 0)
+
+
+def _paths(store: Store, runs: tuple[str, ...], *, every: bool) -> list[Path]:
+    from reenact.errors import UsageError
+
+    if every == bool(runs):
+        raise UsageError("say which: runs by name, or --all" if not every else "give runs by name, or --all, not both")
+    names = store.ids() if every else runs
+    return list(dict.fromkeys(store.path(name) if every else store.resolve(name) for name in names))

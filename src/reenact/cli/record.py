@@ -1,0 +1,39 @@
+"""`reenact record`."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+
+import click
+
+from reenact.cli import options
+
+
+@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.option("-m", "module", metavar="MODULE", help="Run a module, as python -m does.")
+@click.option("--name", help="What to call the run (default: the program's name).")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing at the end unless something is wrong.")
+@options.store
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="SCRIPT [ARGS]… | -- COMMAND…")
+def command(
+    module: str | None, name: str | None, store_dir: str | None, words: tuple[str, ...], *, quiet: bool
+) -> None:
+    r"""Run a Python program and record everything that could answer differently next time.
+
+    What the program writes, and its exit status, are what they would be without reenact, whose own words go to stderr.
+
+    \b
+    reenact record agent.py --city Oslo
+    reenact record -m pkg.agent --city Oslo
+    reenact record -- python -X dev -m pytest -q
+    """
+    from reenact.launch import launcher, supervise
+    from reenact.launch.command import parse
+    from reenact.report import recorded
+
+    status, recording = launcher.record(parse(words, module=module), options.open_store(store_dir), name)
+    option = f" --store {shlex.quote(store_dir)}" if store_dir else ""
+    click.echo(recorded.text(recording, recording.path.stat().st_size, option, quiet=quiet), nl=False, err=True)
+    supervise.die_as(status)
+    sys.exit(supervise.mirror(status))

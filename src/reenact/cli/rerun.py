@@ -1,0 +1,31 @@
+"""What `replay` and `verify` share: a run replayed under its project's settings, and its certificate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from reenact.cli import options
+from reenact.cli.progress import Progress
+from reenact.engine import normalize
+from reenact.launch import launcher, manifest
+from reenact.launch.settings import Settings
+from reenact.report.certificate import Certificate, certify
+from reenact.tape.reader import read
+
+
+def rerun(run: str, store_dir: str | None, *, observe: bool = False, quiet: bool = False) -> tuple[int, Certificate]:
+    """Replays a run; the replayed program's exit status, and what was found."""
+    recording = read(options.open_store(store_dir).resolve(run))
+    home = Path(manifest.decode(recording.manifest).cwd)
+    settings = Settings.near(home if home.is_dir() else Path.cwd())
+    with settings.importable():
+        normalizers = normalize.load(settings.table)
+        with Progress(f"reenact: replaying {recording.path.stem}") as progress:
+            done = launcher.replay(
+                recording,
+                observe=observe,
+                quiet=quiet,
+                settings=settings,
+                waiting=progress if quiet else None,
+            )
+        return done.status, certify(done, normalizers)

@@ -1,0 +1,61 @@
+"""`reenact rm`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from reenact.cli import options
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, metavar="RUN…")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@options.store
+def command(runs: tuple[str, ...], store_dir: str | None, *, yes: bool) -> None:
+    """Delete the tapes of runs. What is deleted cannot be had back.
+
+    On a terminal it asks first. When one of the runs cannot be deleted, none is.
+
+    \b
+    reenact rm support-agent-7f3a
+    reenact rm last --yes
+    """  # noqa: D301  \b tells click not to wrap
+    from reenact.errors import UsageError
+    from reenact.report.divergence import plain
+    from reenact.report.figures import counted
+
+    store = options.open_store(store_dir)
+    paths = list(dict.fromkeys(store.resolve(name) for name in runs))
+    _refuse_open(paths)
+    if not yes and sys.stdin.isatty():
+        names = ", ".join(plain(path.stem) for path in paths)
+        if not click.confirm(f"Delete {counted(len(paths), 'run')} ({names})?", err=True):
+            click.echo("Nothing was deleted.", err=True)
+            sys.exit(1)
+        _refuse_open(paths)
+    for path in paths:
+        try:
+            store.remove(path)
+        except OSError as error:
+            raise UsageError(f"cannot delete {path}: {error.strerror}") from error
+        click.echo(f"deleted {plain(path.stem)}")
+
+
+def _refuse_open(paths: list[Path]) -> None:
+    from reenact.errors import TapeError, UsageError
+    from reenact.tape.close import RECORDING, being_written
+    from reenact.tape.reader import summary
+
+    for path in paths:
+        try:
+            status = summary(path).get("status")
+        except TapeError:
+            continue  # what is no tape is not being recorded
+        if status == RECORDING and being_written(path):
+            raise UsageError(f"{path.stem} is still being recorded; end its program first. Nothing was deleted.")

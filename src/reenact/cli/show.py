@@ -1,0 +1,140 @@
+"""`reenact show`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from reenact.cli import options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from reenact.tape.reader import Recording
+    from reenact.trajectory import Trajectory
+
+
+@click.command()
+@click.argument("run")
+@click.option("--step", type=int, metavar="N", help="One step in full. RUN@N means the same.")
+@click.option("--event", type=int, metavar="N", help="One event byte for byte.")
+@options.as_json
+@options.store
+def command(run: str, step: int | None, event: int | None, store_dir: str | None, *, as_json: bool) -> None:
+    """Show what a run did, step by step.
+
+    A step is one decision of a model and the tool calls that it caused. Of each request, what is new in it is shown:
+    agents send their whole history every time.
+
+    \b
+    reenact show last
+    reenact show support-agent-7f3a@12
+    reenact show last --event 30
+    reenact show last --json | jq '.steps[].answer'
+
+    \b
+    --json prints one object. Times are ns since the run began.
+      whole run  run, steps, outside (events that belong to no step)
+      --step     run, step, given (what its tools gave back)
+      --event    run, step, entry, request, response, pieces, value, raised
+    """  # noqa: D301  \b tells click not to wrap
+    from reenact.errors import UsageError
+    from reenact.tape.reader import read
+    from reenact.trajectory import trajectory
+
+    name, number = _place(run)
+    if number is not None and step is not None and number != step:
+        raise UsageError(f"{run} already names a step; leave out --step {step}")
+    step = step if step is not None else number
+    if step is not None and event is not None:
+        raise UsageError("--step and --event are two views; choose one")
+    path = options.open_store(store_dir).resolve(name)
+    recording = read(path)
+    found = trajectory(recording)
+    if event is not None:
+        _event(recording, found, event, as_json=as_json)
+    elif step is not None:
+        _step(recording, found, step, as_json=as_json)
+    else:
+        _timeline(path, recording, found, as_json=as_json)
+
+
+def _timeline(path: Path, recording: Recording, found: Trajectory, *, as_json: bool) -> None:
+    from reenact import _real
+    from reenact.report import run as runs
+    from reenact.report import timeline
+    from reenact.report.terminal import Paint, width_of
+    from reenact.tape.close import being_written
+
+    live = recording.status is None and being_written(path)
+    run = runs.run(recording, found, live=live)
+    if as_json:
+        _print_json(timeline.Timeline(run=run, steps=found.steps, outside=found.outside))
+        return
+    paint = Paint(on=options.colored(sys.stdout))
+    _print(timeline.text(run, found, now=_real.time_ns(), width=width_of(sys.stdout), paint=paint))
+
+
+def _step(recording: Recording, found: Trajectory, number: int, *, as_json: bool) -> None:
+    from reenact.errors import UsageError
+    from reenact.report import run as runs
+    from reenact.report import step as steps
+    from reenact.report.terminal import Paint, width_of
+
+    if not 1 <= number <= len(found.steps):
+        raise UsageError(f"there is no step {number}: {_has(recording, len(found.steps), 'step', 1)}")
+    step = found.steps[number - 1]
+    document = steps.StepDocument(run=runs.run(recording, found), step=step, given=steps.given(step, found.steps))
+    if as_json:
+        _print_json(document)
+    else:
+        _print(steps.text(document, width=width_of(sys.stdout), paint=Paint(on=options.colored(sys.stdout))))
+
+
+def _event(recording: Recording, found: Trajectory, number: int, *, as_json: bool) -> None:
+    from reenact.errors import UsageError
+    from reenact.launch import manifest as manifests
+    from reenact.report import event as events
+    from reenact.report.terminal import Paint, width_of
+
+    if not 0 <= number < len(recording.events):
+        raise UsageError(f"there is no event {number}: {_has(recording, len(recording.events), 'event', 0)}")
+    manifest = manifests.decode(recording.manifest)
+    places = {entry.event: (entry, step.number) for step in found.steps for entry in step.entries}
+    entry, step = places.get(number) or (next(entry for entry in found.outside if entry.event == number), None)
+    document = events.document(recording, entry, run=manifest.run_id, step=step)
+    if as_json:
+        _print_json(document)
+        return
+    lanes = {lane.path: lane.name for lane in recording.lanes.values()}
+    paint = Paint(on=options.colored(sys.stdout))
+    _print(events.text(document, cwd=manifest.cwd, lanes=lanes, width=width_of(sys.stdout), paint=paint))
+
+
+def _place(run: str) -> tuple[str, int | None]:
+    """A run, and the step of it that `run@12` means."""
+    name, at, number = run.rpartition("@")
+    return (name, int(number)) if at and name and number.isascii() and number.isdigit() else (run, None)
+
+
+def _has(recording: Recording, count: int, what: str, first: int) -> str:
+    run = recording.summary.get("run_id", recording.path.stem)
+    if not count:
+        return f"{run} has no {what}s"
+    return f"{run} has {what} {first} only" if count == 1 else f"{run} has {what}s {first} to {first + count - 1}"
+
+
+def _print(lines: Iterable[str]) -> None:
+    from reenact.report.terminal import encodable
+
+    # one write for all: a thousand steps are tens of thousands of lines
+    click.echo(encodable("\n".join(lines), sys.stdout))
+
+
+def _print_json(value: object) -> None:
+    from reenact.report.document import encode
+
+    click.echo(encode(value))

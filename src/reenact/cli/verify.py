@@ -1,0 +1,35 @@
+"""`reenact verify`."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from reenact.cli import options
+
+
+@click.command()
+@click.argument("run")
+@click.option("--observe", is_flag=True, help="Go on past differences, and list them all.")
+@click.option("-v", "--verbose", is_flag=True, help="Tell more of the program and its world.")
+@options.as_json
+@options.store
+def command(run: str, store_dir: str | None, *, observe: bool, verbose: bool, as_json: bool) -> None:
+    r"""Replay RUN offline and compare everything; exit 1 on the first difference.
+
+    Every request that the program makes, every byte that it writes, and the way it ends are compared with the tape.
+
+    \b
+    reenact verify last
+    reenact verify support-agent-7f3a --observe --json
+    """
+    from reenact.cli.rerun import rerun
+    from reenact.report import certificate as certificates
+
+    _, certificate = rerun(run, store_dir, observe=observe, quiet=True)
+    if as_json:
+        click.echo(certificates.json(certificate))
+    else:
+        click.echo(certificates.text(certificate, color=options.colored(sys.stdout), verbose=verbose), nl=False)
+    sys.exit(0 if certificates.passed(certificate) else 1)

@@ -1,0 +1,169 @@
+"""The interpreter: given what the agent asks, say whether the tape answers, the world does, or nobody may.
+
+It decides and never acts: no clock, no lock, no IO. The drivers in `crossing` do what it says.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+from reenact.engine.call import Call, headers_of, request_of
+from reenact.engine.divergence import Datum, Divergence, Request, Site, What
+from reenact.engine.normalize import Normalizer, Strip, canonical
+from reenact.engine.plan import Live, Plan
+from reenact.tape.event import Kind
+from reenact.tape.reader import Event, LaneLog, Recording
+
+
+@dataclass(frozen=True, slots=True)
+class Serve:
+    """The tape answers with this event."""
+
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
+class Perform:
+    """The world answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """Nobody may answer: the agent left the tape. `event` is what the tape holds in its place, if anything."""
+
+    divergence: Divergence
+    event: Event | None
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The recording ends here, because its process was killed while this was under way."""
+
+
+class Boundary:
+    """One run's interpreter. Lanes are named by path; within one, events are matched in order."""
+
+    def __init__(self, plan: Plan, normalizers: tuple[Normalizer, ...] = ()) -> None:
+        self._plan = plan
+        self._normalizers = normalizers
+        self._strips = tuple(rule for rule in normalizers if isinstance(rule, Strip))
+        self._volatile: dict[str, bool] = {}
+        self._next: dict[str, int] = {}
+        self._draws: dict[tuple[str, int, str], deque[int | float | bytes | list[int]]] = {}
+        self._written: dict[tuple[str, int], int] = {}
+        self.asked = 0
+        self.compared = 0
+
+    def enter(self, lane: str, call: Call, site: Site | None) -> Serve | Perform | Refuse | Cut:
+        """What is to be done about a call that `lane` makes now."""
+        tape = self._plan.prefix
+        if tape is None:
+            return Perform()
+        log = tape.lanes.get(lane)
+        position = self._next.get(lane, 0)
+        if log is None or position >= len(log.events):
+            if self._plan.live is not Live.NEVER:
+                return Perform()
+            if not tape.closed_by_itself:
+                return Cut()
+            divergence = Divergence(What.EXTRA, lane, None, None, site, None, _asked(call))
+            return Refuse(divergence, None)
+        event = log.events[position]
+        self._next[lane] = position + 1
+        self.asked += 1
+        body = tape.body(event)
+        if self._same(event, body, call):
+            self.compared += len(body) + len(event.name)
+            return Serve(event)
+        expected = _asked(Call(event.kind, event.name, headers_of(event.head), body))
+        return Refuse(Divergence(What.MISMATCH, lane, event.id, None, site, expected, _asked(call)), event)
+
+    def _same(self, event: Event, body: bytes, call: Call) -> bool:
+        if event.kind is not call.kind:
+            return False
+        exact = event.name == call.name and body == call.body
+        if event.kind is not Kind.HTTP:
+            return exact
+        head = headers_of(event.head)
+        if exact and (head == call.headers or self._steady(head) == self._steady(call.headers)):
+            return True
+        recorded = canonical(request_of(event.name, head, body), self._normalizers)
+        return recorded == canonical(request_of(call.name, call.headers, call.body), self._normalizers)
+
+    def _steady(self, headers: tuple[tuple[str, str], ...]) -> list[tuple[str, str]]:
+        """The headers that count, sorted."""
+        volatile = self._volatile
+        for name, _ in headers:
+            if name not in volatile:
+                volatile[name] = any(strip.drops_header(name.lower()) for strip in self._strips)
+        return sorted((name.lower(), value) for name, value in headers if not volatile[name])
+
+    def draw(self, lane: str, kind: int, place: str) -> int | float | bytes | list[int] | None:
+        """What the lane read there in the recording; None when it read no more."""
+        key = (lane, kind, place)
+        queue = self._draws.get(key)
+        if queue is None:
+            tape = self._plan.prefix
+            log = tape.lanes.get(lane) if tape is not None else None
+            queue = self._draws[key] = deque(log.draws.get((kind, place), ()) if log is not None else ())
+        return queue.popleft() if queue else None
+
+    def wrote(self, lane: str, stream: int, data: bytes, site: Site | None) -> Divergence | None:
+        """Compares what the lane writes with what it wrote."""
+        tape = self._plan.prefix
+        log = tape.lanes.get(lane) if tape is not None else None
+        expected = bytes(log.wrote.get(stream, b"")) if log is not None else b""
+        start = self._written.get((lane, stream), 0)
+        self._written[lane, stream] = start + len(data)
+        if expected[start : start + len(data)] == data:
+            self.compared += len(data)
+            return None
+        if tape is not None and not tape.closed_by_itself and data.startswith(expected[start:]):
+            return None  # the recording was cut here
+        line_start = expected.rfind(b"\n", 0, start) + 1
+        line_end = expected.find(b"\n", start + max(len(data) - 1, 0))
+        before = expected[line_start : line_end + 1 if line_end >= 0 else len(expected)]
+        name = "stdout" if stream == 1 else "stderr"
+        after = expected[line_start:start] + data
+        return Divergence(What.OUTPUT, lane, None, None, site, Datum(name, name, before), Datum(name, name, after))
+
+    def left(self) -> list[Divergence]:
+        """What the tape holds and the run did not ask or write."""
+        tape = self._plan.prefix
+        if tape is None or self._plan.live is not Live.NEVER:
+            return []
+        found = []
+        for path, log in tape.lanes.items():
+            for event in log.events[self._next.get(path, 0) :]:
+                call = Call(event.kind, event.name, headers_of(event.head), tape.body(event))
+                found.append(Divergence(What.MISSING, path, event.id, None, _site_of(event), _asked(call)))
+            found.extend(self._unwritten(path, log))
+        return found
+
+    def _unwritten(self, path: str, log: LaneLog) -> list[Divergence]:
+        found = []
+        for stream, data in log.wrote.items():
+            done = self._written.get((path, stream), 0)
+            if done < len(data):
+                name = "stdout" if stream == 1 else "stderr"
+                rest = bytes(data[done:])
+                found.append(
+                    Divergence(What.OUTPUT, path, None, None, None, Datum(name, name, rest), Datum(name, name))
+                )
+        return found
+
+
+def _asked(call: Call) -> Request | Datum:
+    if call.kind is Kind.HTTP:
+        return request_of(call.name, call.headers, call.body)
+    return Datum(call.kind.name.lower(), call.name, call.body)
+
+
+def _site_of(event: Event) -> Site | None:
+    if event.site is None:
+        return None
+    return Site(event.site.file, event.site.line, event.site.place.partition(":")[2])
+
+
+__all__ = ["Boundary", "Cut", "Perform", "Recording", "Refuse", "Serve"]

@@ -1,0 +1,39 @@
+"""A call: what the agent asks of the world, before anything has answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from reenact.engine.divergence import Request
+from reenact.tape.event import Kind
+
+Headers = tuple[tuple[str, str], ...]
+
+_headers_decoder = msgspec.json.Decoder(list[tuple[str, str]])
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """`name` is the method and URL of HTTP, else a label; `headers` are empty but for HTTP."""
+
+    kind: Kind
+    name: str
+    headers: Headers = ()
+    body: bytes = b""
+
+    def head(self) -> bytes:
+        """The headers as they stand on tape."""
+        return msgspec.json.encode(self.headers)
+
+
+def request_of(name: str, headers: Headers, body: bytes) -> Request:
+    """The call as a request, for comparing."""
+    method, _, url = name.partition(" ")
+    return Request(method, url, headers, body)
+
+
+def headers_of(head: bytes) -> Headers:
+    """The headers that `Call.head` wrote."""
+    return tuple(_headers_decoder.decode(head)) if head else ()

@@ -1,0 +1,347 @@
+"""The drivers: one event under way, pulled part by part by whoever asked, synchronously or in a coroutine."""
+
+from __future__ import annotations
+
+from asyncio import CancelledError
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple, NoReturn
+
+from reenact import _real
+from reenact.engine.boundary import Cut, Perform, Refuse, Serve
+from reenact.engine.call import Call
+from reenact.engine.divergence import Datum, Divergence, What
+from reenact.engine.failure import encode
+from reenact.engine.gate import Gate, gate_of
+from reenact.engine.lane import _LANE, MUTED, Lane, get_lane
+from reenact.engine.order import PATIENCE, Strand
+from reenact.engine.session import Session
+from reenact.errors import DivergenceError
+from reenact.tape.event import LAST, NO_TICK, Failed, Kind, Part, PartKind
+from reenact.tape.reader import Event
+
+STUCK_AFTER_NS = 3_000_000_000
+COMMIT_WITHIN_NS = 200_000_000
+_DURABLE = (Kind.HTTP, Kind.CONNECT)
+
+Revive = Callable[[Failed], BaseException]
+
+
+class Answer(NamedTuple):
+    """A part of what came back, as the seam writes it. What could fail to be written is given as a function."""
+
+    kind: PartKind
+    data: bytes
+    encode: Callable[[], bytes] | None = None
+
+
+class Crossing:
+    """An event under way. `served` is the tape's event when the tape answers."""
+
+    __slots__ = ("_head_at", "_lane", "_parts", "_revive", "_session", "closed", "event", "kind", "served")
+
+    def __init__(
+        self, lane: Lane, session: Session, kind: Kind, event: int, served: Event | None, revive: Revive
+    ) -> None:
+        self._lane = lane
+        self._session = session
+        self._revive = revive
+        self._parts = 0
+        self._head_at = 0
+        self.kind = kind
+        self.event = event
+        self.served = served
+        self.closed = False
+
+    @classmethod
+    def begin(cls, lane: Lane, call: Call, revive: Revive) -> Crossing:
+        """The agent asks. When this returns in recording, the call is on disk and may leave.
+
+        Raises:
+            DivergenceError: the tape does not answer, and nobody else may.
+        """
+        session = lane.session
+        assert session is not None  # noqa: S101  seams ask `current()`, which gives live lanes only
+        if session.plan.prefix is not None:
+            session.stay()
+            if lane is session.main:
+                session.signals_at(-1, lane.events)
+        lane.events += 1
+        decision = session.boundary.enter(lane.path, call, None)
+        match decision:
+            case Serve(event):
+                return cls(lane, session, call.kind, event.id, event, revive)
+            case Perform():
+                event_id = session.began_event(lane, call.kind, call.name, call.head(), call.body)
+                lane.current = event_id
+                if call.kind in _DURABLE:
+                    session.commit()
+                return cls(lane, session, call.kind, event_id, None, revive)
+            case Refuse(divergence, event):
+                session.diverge(divergence)
+                if event is not None and event.kind is call.kind:
+                    return cls(lane, session, call.kind, event.id, event, revive)
+                raise DivergenceError("the tape holds no answer to this call")
+            case Cut():
+                raise _cut(session)
+
+    # Pulling
+
+    def pull(self, perform: Callable[[], Answer]) -> Answer:
+        """The next part of the answer. Blocks the calling thread. Raises what the call raised."""
+        session, strand = self._session, self._session.strand()
+        lane = get_lane()
+        try:
+            if self.served is not None:
+                return self._give(*self._next_served(), strand)
+            # until its turn comes the lane runs nothing of its own: what a finalizer does meanwhile is not ours to see
+            _LANE.set(MUTED)
+            session.order.park(strand)
+            try:
+                answer = perform()
+            except BaseException as error:
+                _turn(session, strand)
+                self._failed(error)
+                raise
+            _turn(session, strand)
+            self._keep_answer(answer)
+            return answer
+        finally:
+            _LANE.set(lane)
+            if lane is None:
+                # a thread in no lane of ours: it took a turn to be in order, and holds nobody up
+                session.order.park(strand)
+
+    async def apull(self, perform: Callable[[], Awaitable[Answer]]) -> Answer:
+        """As `pull`, suspending the calling task instead."""
+        gate = gate_of(self._session)
+        if self.served is not None:
+            tick, part = self._next_served()
+            if gate is None:
+                return self._give(tick, part, self._session.strand())
+            await gate.tick(tick)
+            return self._outcome(part)
+        lane = get_lane()
+        _LANE.set(MUTED)
+        try:
+            answer = await perform()
+        except (CancelledError, GeneratorExit):
+            _LANE.set(lane)
+            self.abandon()
+            raise
+        except BaseException as error:
+            _LANE.set(lane)
+            await self._arrive(gate)
+            self._failed(error)
+            raise
+        _LANE.set(lane)
+        await self._arrive(gate)
+        self._keep_answer(answer)
+        return answer
+
+    def deliver(self, answer: Answer) -> None:
+        """Keeps a part that came along with the one before it, or unasked."""
+        if self.served is None:
+            self._keep_answer(answer)
+
+    def take(self, part: Part) -> None:
+        """A part of the tape has been handed over unasked (replay)."""
+        self._parts += 1
+        self._session.now = part.at
+        self._session.boundary.compared += len(part.data)
+        self.closed = part.kind in LAST
+
+    def fail(self, error: BaseException) -> None:
+        """Keeps that the answer broke off, when nobody had asked for more of it."""
+        self._failed(error)
+
+    def close(self) -> None:
+        """The agent lets go of the answer at its end."""
+        self._let_go(PartKind.CLOSED)
+
+    def abandon(self) -> None:
+        """The agent lets go of the answer before its end."""
+        self._let_go(PartKind.ABANDONED)
+
+    async def give_up(self, release: Callable[[], Awaitable[None]]) -> None:
+        """The agent lets go of the answer before its end, and waits until the connection has been released."""
+        if self.closed:
+            return
+        if get_lane() is MUTED:
+            # the collector closes what nobody can reach any more, at a time that is nobody's doing
+            await release()
+            self.drop(whole=False)
+            return
+        if self.served is None or self._next_kind() is PartKind.GIVEN_UP:
+
+            async def perform() -> Answer:
+                await release()
+                return Answer(PartKind.GIVEN_UP, b"")
+
+            await self.apull(perform)
+        else:
+            self._let_go(PartKind.ABANDONED)
+
+    def drop(self, *, whole: bool) -> None:
+        """The answer is let go at a moment that says nothing of the agent: by the collector, or while it still came."""
+        if self.served is None:
+            self._keep(PartKind.CLOSED if whole else PartKind.ABANDONED, b"")
+        self.closed = True
+
+    def _next_kind(self) -> PartKind | None:
+        rest = self.served.parts[self._parts :] if self.served is not None else []
+        return PartKind(rest[0][1].kind) if rest else None
+
+    def _let_go(self, kind: PartKind) -> None:
+        if self.closed:
+            return
+        if self.served is None:
+            self._keep(kind, b"")
+            return
+        self.closed = True
+        following = self._next_kind()
+        if following is not None and following not in (*NO_TICK, PartKind.GIVEN_UP) and self.served.complete:
+            name = self.served.name
+            found = Datum("answer", name, b"given up before its end")
+            wanted = Datum("answer", name, b"read on")
+            self._session.latch(Divergence(What.MISMATCH, self._lane.path, self.event, None, None, wanted, found))
+
+    @property
+    def gate(self) -> Gate | None:
+        """The gate of this run on the running loop."""
+        return gate_of(self._session)
+
+    def pushed(self) -> list[tuple[int, Part]]:
+        """What came unasked in the recording, after the parts that have been pulled (replay)."""
+        return self.served.parts[self._parts :] if self.served is not None else []
+
+    async def _arrive(self, gate: Gate | None) -> None:
+        if gate is not None:
+            try:
+                await gate.turn()
+            except CancelledError:
+                self.abandon()
+                raise
+
+    # What is kept, and what is given
+
+    def _keep_answer(self, answer: Answer) -> None:
+        data = answer.data
+        if answer.encode is not None:
+            try:
+                data = answer.encode()
+            except Exception as fault:  # noqa: BLE001  a fault of ours never reaches the agent
+                self._session.fault(fault)
+        self._keep(answer.kind, data)
+
+    def _keep(self, kind: PartKind, data: bytes, failed: Failed | None = None) -> None:
+        session = self._session
+        if self.event < 0 or self.closed:
+            return
+        self._parts += 1
+        last = kind in LAST
+        self.closed = last
+        session.keep(Part(self.event, kind, session.elapsed(), data, failed))
+        if last:
+            self._lane.current = -1
+        if self.kind in _DURABLE:
+            if last:
+                session.commit()
+            elif kind is PartKind.CHUNK:
+                session.commit_if_older(COMMIT_WITHIN_NS, self._head_at)
+            else:
+                self._head_at = _real.monotonic_ns()
+
+    def _failed(self, error: BaseException) -> None:
+        try:
+            failed = encode(error)
+        except Exception as fault:  # noqa: BLE001  a fault of ours never reaches the agent
+            self._session.fault(fault)
+            return
+        self._keep(PartKind.FAILURE, b"", failed)
+
+    def _next_served(self) -> tuple[int, Part]:
+        assert self.served is not None  # noqa: S101  callers have asked
+        if self._parts >= len(self.served.parts):
+            if self.served.complete:
+                self._diverge_beyond()
+            raise _cut(self._session)
+        tick, part = self.served.parts[self._parts]
+        return tick, part
+
+    def _give(self, tick: int, part: Part, strand: Strand) -> Answer:
+        if part.kind in NO_TICK:
+            self._diverge_beyond()
+        try:
+            self._session.signals_at(self.event, -1)
+        except BaseException:
+            # the handler ended the wait by raising, as it did in the recording
+            if part.failed is not None:
+                _await_tick(self._session, strand, tick)
+                self.take(part)
+            raise
+        _await_tick(self._session, strand, tick)
+        return self._outcome(part)
+
+    def _outcome(self, part: Part) -> Answer:
+        self.take(part)
+        if part.failed is not None:
+            raise self._revive(part.failed)
+        return Answer(PartKind(part.kind), part.data)
+
+    def _diverge_beyond(self) -> NoReturn:
+        assert self.served is not None  # noqa: S101  callers have asked
+        name = self.served.name
+        wanted = Datum("answer", name, b"given up here")
+        found = Datum("answer", name, b"read on")
+        self._session.diverge(Divergence(What.MISMATCH, self._lane.path, self.event, None, None, wanted, found))
+        raise DivergenceError("the agent reads on where it stopped in the recording")
+
+
+def _turn(session: Session, strand: Strand) -> None:
+    """Waits for this thread's turn in a recording."""
+    order = session.order
+    try:
+        if not order.arrive(strand):
+            order.await_turn(strand)
+    except BaseException:
+        order.leave(strand)
+        raise
+
+
+def _await_tick(session: Session, strand: Strand, tick: int) -> None:
+    """Waits until the tape's order lets this thread go on.
+
+    Raises:
+        DivergenceError: nobody can go on any more.
+    """
+    order = session.order
+    lane = get_lane()
+    _LANE.set(MUTED)
+    try:
+        if not order.arrive(strand, tick):
+            await_served(session, strand)
+    except BaseException:
+        order.leave(strand)
+        raise
+    finally:
+        _LANE.set(lane)
+
+
+def await_served(session: Session, strand: Strand) -> None:
+    """Waits for a turn in replay, and notices when it can never come.
+
+    Raises:
+        DivergenceError: nobody can go on any more.
+    """
+    order = session.order
+    since, cursor = _real.monotonic_ns(), order.cursor
+    while not order.await_turn(strand, PATIENCE * 2):
+        if order.cursor != cursor or not order.stuck:
+            since, cursor = _real.monotonic_ns(), order.cursor
+        elif _real.monotonic_ns() - since > STUCK_AFTER_NS:
+            session.stuck()
+
+
+def _cut(session: Session) -> DivergenceError:
+    session.cut = True
+    return DivergenceError("the recording ends here: its process was killed while this was under way")

@@ -1,0 +1,143 @@
+"""What a divergence consists of: what was expected, what was asked, where the two differ, and the likely cause.
+
+Values only. All of them go through `msgspec.json` and back unchanged.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+
+class Request(msgspec.Struct, frozen=True, tag="request"):
+    """What the agent asks at an HTTP-like boundary. Header order is kept; `body` is what goes over the wire."""
+
+    method: str
+    url: str
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes = b""
+
+
+class Datum(msgspec.Struct, frozen=True, tag="datum"):
+    """What crosses any other boundary; `kind` is "stdout", "stdin", "exit", "sleep", "draw", "tool" and the like."""
+
+    kind: str
+    name: str
+    data: bytes = b""
+
+
+class Site(msgspec.Struct, frozen=True):
+    """The agent's own source line from which the call came; `source` is the text of that line."""
+
+    file: str
+    line: int
+    function: str = ""
+    source: str = ""
+
+
+class What(StrEnum):
+    """The ways in which a run leaves its tape."""
+
+    MISMATCH = "mismatch"  # a call is made, and the tape holds another one at that place
+    EXTRA = "extra"  # a call is made, and the tape holds no more in this lane
+    MISSING = "missing"  # the run ends, and the tape holds a call that was not made
+    OUTPUT = "output"  # other bytes on stdout or stderr
+    EXIT = "exit"  # another exit status, or another exception
+    ORDER = "order"  # the calls are those of the tape, in an order that it does not allow
+    STUCK = "stuck"  # every lane waits, and none can go on
+    SOCKET = "socket"  # a connection was tried that no seam saw
+
+
+class Part(StrEnum):
+    """Which part of the two values a change is in."""
+
+    CALL = "call"  # not the same kind of call at all
+    METHOD = "method"
+    ORIGIN = "origin"  # scheme, host and port
+    PATH = "path"
+    QUERY = "query"
+    HEADER = "header"
+    BODY = "body"
+
+
+class Kind(StrEnum):
+    """What happened to the value at a pointer."""
+
+    CHANGED = "changed"
+    ADDED = "added"
+    REMOVED = "removed"
+    MOVED = "moved"  # the same items, words or members in another order or place
+    ELIDED = "elided"  # last of a list that was cut: there are more changes than it holds
+
+
+class Mark(StrEnum):
+    """Which side of a text a piece belongs to."""
+
+    SAME = "same"
+    REMOVED = "removed"
+    ADDED = "added"
+
+
+class Piece(msgspec.Struct, frozen=True):
+    """A stretch of text that both sides have, or one of them."""
+
+    mark: Mark
+    text: str
+
+
+class Hunk(msgspec.Struct, frozen=True):
+    """Changed words of a long text with some context on both sides.
+
+    `at` counts the characters of the expected text before the hunk, `rest` those after it.
+    """
+
+    at: int
+    rest: int
+    pieces: tuple[Piece, ...]
+
+    def text(self, side: Mark) -> str:
+        """The hunk as it reads on one side: `Mark.REMOVED` for the expected one, `Mark.ADDED` for the actual one."""
+        return "".join(piece.text for piece in self.pieces if piece.mark in (Mark.SAME, side))
+
+
+class Change(msgspec.Struct, frozen=True):
+    """One place where the two sides differ.
+
+    `pointer` is a JSON pointer (RFC 6901) into the expected body; where something was added, its last step is the one
+    of the actual body. It is "/name" for headers, query parameters and form fields, "/2" for path segments, and "" for
+    the part as a whole.
+    `before` and `after` are text when both sides are text, else compact JSON; long ones are cut in the middle.
+    """
+
+    pointer: str
+    before: str | None
+    after: str | None
+    kind: Kind
+    part: Part = Part.BODY
+    hunks: tuple[Hunk, ...] = ()
+    more: int = 0  # hunks left out
+    note: str = ""  # what before and after cannot show: a line number, a change of type
+
+
+class Cause(msgspec.Struct, frozen=True):
+    """The likely reason of a divergence. `advice` is sentences, and after a line break perhaps lines of TOML."""
+
+    slug: str
+    text: str
+    advice: str
+
+
+class Divergence(msgspec.Struct, frozen=True):
+    """The agent asked something other than the tape holds next in that lane. `step` is counted from 1."""
+
+    what: What
+    lane: str
+    event: int | None = None
+    step: int | None = None
+    site: Site | None = None
+    expected: Request | Datum | None = None
+    actual: Request | Datum | None = None
+    changes: tuple[Change, ...] = ()
+    cause: Cause | None = None
+    notes: tuple[str, ...] = ()  # further facts, one line each: what each lane waits for, say

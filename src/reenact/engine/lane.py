@@ -1,0 +1,117 @@
+"""Lanes: the logical strands of a run, named by birth path so that they are the same in every run."""
+
+from __future__ import annotations
+
+from contextvars import Context, ContextVar, Token
+from types import CodeType, FrameType
+from typing import TYPE_CHECKING
+
+from reenact import _real
+from reenact.engine.place import NAMES, Place, agent_place, name_of
+
+if TYPE_CHECKING:
+    from reenact.engine.session import Session
+
+_MAX_PENDING = 8192  # draws; bounds memory between commits
+
+type_of_draw = int | float | bytes | list[int]
+
+
+class Lane:
+    """One strand. `live` is false for a lane whose crossings are not ours to see. `origin` is the line that bore it."""
+
+    __slots__ = (
+        "__weakref__",
+        "born",
+        "current",
+        "events",
+        "index",
+        "last_http",
+        "live",
+        "name",
+        "origin",
+        "out",
+        "path",
+        "pending",
+        "session",
+    )
+
+    def __init__(self, session: Session | None, path: str, index: int, name: str, origin: Place | None = None) -> None:
+        self.session = session
+        self.path = path
+        self.index = index
+        self.name = name
+        self.origin = origin
+        self.live = session is not None
+        self.born = 0
+        self.events = 0
+        self.last_http = -1
+        self.current = -1
+        self.pending: list[tuple[int, CodeType, type_of_draw]] = []
+        self.out: list[tuple[int, bytes]] = []
+
+    def child(self, name: str) -> Lane:
+        """A new lane born of this one; a muted lane bears itself."""
+        if self.session is None:
+            return self
+        self.born += 1
+        origin = agent_place(_real.getframe(1)) or self.origin
+        return self.session.bear(f"{self.path}.{self.born}", name, origin)
+
+    def drew(self, kind: int, frame: FrameType, value: type_of_draw) -> None:
+        """Keeps a draw until the next commit. On the path of every reading of the clock, so told in one piece."""
+        pending = self.pending
+        if not pending or len(pending) > _MAX_PENDING:
+            self._make_room()
+            pending = self.pending
+        code = frame.f_code
+        if id(code) not in NAMES:
+            name_of(frame)
+        pending.append((kind, code, value))
+
+    def _make_room(self) -> None:
+        session = self.session
+        if session is not None:
+            if self.pending:
+                session.flush(self)
+            session.dirty.add(self)
+
+
+MUTED = Lane(None, "", -1, "")
+
+_LANE: ContextVar[Lane | None] = ContextVar("reenact_lane", default=None)
+
+get_lane = _LANE.get
+
+
+def get_lane_of(context: Context) -> Lane | None:
+    """The lane of another context: of a callback that is scheduled, say."""
+    return context.get(_LANE)
+
+
+def current() -> Lane | None:
+    """The lane that the calling code is in, if what it does is ours to see."""
+    lane = _LANE.get()
+    return lane if lane is not None and lane.live else None
+
+
+def enter(lane: Lane | None) -> Token[Lane | None]:
+    """The calling context is in `lane` until `leave`."""
+    return _LANE.set(lane)
+
+
+def leave(token: Token[Lane | None]) -> None:
+    """Undoes `enter`."""
+    _LANE.reset(token)
+
+
+class muted:  # noqa: N801  reads as a word in `with muted():`
+    """What happens inside crosses no boundary of the agent's: it is below one, or our own."""
+
+    __slots__ = ("_token",)
+
+    def __enter__(self) -> None:
+        self._token = _LANE.set(MUTED)
+
+    def __exit__(self, *exc: object) -> None:
+        _LANE.reset(self._token)

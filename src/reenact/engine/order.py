@@ -1,0 +1,254 @@
+"""Who may go on, and when. One baton per run: whoever has it runs, everyone else waits for it.
+
+A strand is a thread: one that runs the agent's code, or the one that turns an event loop. It gives the baton back when
+it crosses a boundary, blocks, or ends. Then it goes to the strands that the program itself made ready, in that order,
+and when there are none, to the next outcome from outside: in recording the first that arrived, in replay the one that
+the tape names. So the order of outcomes on tape decides the order of everything else.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from reenact import _real
+
+PATIENCE = 0.05
+_BUSY_NS = 1_000_000_000
+_LAST_RESORT_NS = 3_000_000_000
+
+
+class Strand:
+    """One thread of the program. `also` is called, from any thread, when its turn has come: a loop wakes up by it."""
+
+    __slots__ = ("_gate", "also", "expired", "granted", "name", "native_id", "order")
+
+    def __init__(self, name: str, order: Order) -> None:
+        self.name = name
+        self.order = order
+        self.granted = False
+        self.expired = False
+        self.native_id = 0
+        self.also: Callable[[], None] | None = None
+        self._gate = _real.allocate_lock()
+        self._gate.acquire()
+
+    def wait(self, seconds: float) -> bool:
+        """Blocks this thread until its turn has come, or for that many seconds. Takes the turn if it has come."""
+        if not self.granted:
+            self._gate.acquire(timeout=seconds)
+        return self.take()
+
+    def take(self) -> bool:
+        """Takes the turn if it has come."""
+        if not self.granted:
+            return False  # and nothing is written: the turn may come at this very moment, from another thread
+        self.granted = False
+        self._gate.acquire(blocking=False)
+        return True
+
+    def activity(self) -> str:
+        """What the machine says of the thread's use of it; unchanged while the thread is blocked. Empty: not known."""
+        try:
+            with open(f"/proc/self/task/{self.native_id}/schedstat", encoding="ascii") as file:  # noqa: PTH123  on a hot path
+                return file.read()
+        except OSError:
+            return ""
+
+    def wake(self) -> None:
+        """The turn has come."""
+        if self._gate.locked():
+            self._gate.release()
+        if self.also is not None:
+            self.also()
+
+
+class Order:
+    """The baton of one run. `forced` is given in replay: the ticks before which a strand that held on was passed by."""
+
+    def __init__(self, forced: frozenset[int] | None = None) -> None:
+        self._lock = _real.allocate_lock()
+        self._running: Strand | None = None
+        self._loose: set[Strand] = set()
+        self._ready: deque[Strand] = deque()
+        self._arrived: deque[Strand] = deque()
+        self._wanted: dict[int, Strand] = {}
+        self._forced = forced
+        self._over = False
+        self.cursor = 0
+        self.handed: Callable[[], None] | None = None
+
+    def begin(self, strand: Strand) -> None:
+        """The first strand of the run has the baton."""
+        self._running = strand
+
+    def has(self, strand: Strand) -> bool:
+        """Whether the strand may run: it holds the baton, or was passed by while it did."""
+        return self._running is strand or strand in self._loose
+
+    def park(self, strand: Strand) -> None:
+        """The strand gives the baton back: it has crossed a boundary, blocks, or has ended."""
+        with self._lock:
+            self._put_down(strand)
+            woken = self._next()
+        if woken is not None:
+            woken.wake()
+
+    def ready(self, strand: Strand) -> None:
+        """The program itself has made the strand able to run; it gets the baton in turn, without a tick."""
+        with self._lock:
+            if strand is self._running or strand in self._ready:
+                return
+            if strand.expired and strand in self._arrived:
+                # its wait ran out, but it had not been let go for that yet: it was made ready in time
+                strand.expired = False
+                self._arrived.remove(strand)
+            self._ready.append(strand)
+            woken = self._next()
+        if woken is not None:
+            woken.wake()
+
+    def arrive(self, strand: Strand, tick: int = -1) -> bool:
+        """Something came for the strand from outside; in replay it is `tick`. True when its turn has come at once."""
+        with self._lock:
+            self._put_down(strand)
+            if self._forced is None:
+                self._arrived.append(strand)
+            else:
+                self._wanted[tick] = strand
+            woken = self._next()
+        if woken is strand:
+            return strand.take()
+        if woken is not None:
+            woken.wake()
+        return False
+
+    def expire(self, strand: Strand) -> None:
+        """The strand's wait ran out (recording): it gets its turn, and is `expired` unless it is made ready before."""
+        with self._lock:
+            if strand is self._running or strand in self._ready:
+                return
+            strand.expired = True
+            self._arrived.append(strand)
+            woken = self._next()
+        if woken is not None:
+            woken.wake()
+
+    def dissolve(self) -> None:
+        """Nobody has to wait any more: the run is over."""
+        with self._lock:
+            self._over = True
+            waiting = [*self._ready, *self._arrived, *self._wanted.values()]
+        for strand in waiting:
+            strand.granted = True
+            strand.wake()
+
+    def want(self, tick: int, strand: Strand) -> None:
+        """The strand goes on with `tick` when that comes (replay). It may want many, and may run meanwhile."""
+        with self._lock:
+            self._wanted[tick] = strand
+
+    def skip(self, strand: Strand) -> bool:
+        """The next tick is let in for the strand while it runs (replay). False when the tick is not for it."""
+        with self._lock:
+            if self._wanted.get(self.cursor) is not strand:
+                return False
+            del self._wanted[self.cursor]
+            self.cursor += 1
+            return True
+
+    def unwant(self, tick: int) -> None:
+        """Nobody waits for that tick any more."""
+        with self._lock:
+            self._wanted.pop(tick, None)
+
+    def withdraw(self, strand: Strand) -> None:
+        """The strand takes back that something came for it: it will ask again."""
+        with self._lock:
+            while strand in self._arrived:
+                self._arrived.remove(strand)
+
+    def leave(self, strand: Strand) -> None:
+        """The strand no longer waits for anything: an exception took it out of its wait. It runs on without a turn."""
+        with self._lock:
+            for queue in (self._arrived, self._ready):
+                while strand in queue:
+                    queue.remove(strand)
+            for tick in [tick for tick, other in self._wanted.items() if other is strand]:
+                del self._wanted[tick]
+            if self._running is not strand:
+                self._loose.add(strand)
+
+    def await_turn(self, strand: Strand, seconds: float | None = None) -> bool:
+        """Blocks until the strand's turn has come; False when it has not within `seconds`. Passes by who holds on."""
+        began = since = _real.monotonic_ns()
+        moved: tuple[int, Strand | None, str] = (-1, None, "")
+        while True:
+            left = None if seconds is None else seconds - (_real.monotonic_ns() - began) / 1e9
+            if left is not None and left <= 0:
+                return strand.take()
+            if strand.wait(PATIENCE if left is None else min(PATIENCE, left)) or self._over:
+                return True
+            now, holder = _real.monotonic_ns(), self._running
+            state = (self.cursor, holder, holder.activity() if holder is not None else "")
+            if state[:2] != moved[:2]:
+                since = now
+            elif holder is not None and (state == moved or now - since > _BUSY_NS):
+                self.force(now - since)
+            moved = state
+
+    def force(self, waited_ns: int = 0) -> None:
+        """Passes by the strand that holds the baton: it is blocked where we cannot see, or busy for long.
+
+        In replay only where that was done in the recording, or when nothing has moved for long.
+        """
+        with self._lock:
+            holder = self._running
+            if holder is None or not self._anyone():
+                return
+            if self._forced is not None and self.cursor not in self._forced and waited_ns < _LAST_RESORT_NS:
+                return
+            self._loose.add(holder)
+            self._running = None
+            if self.handed is not None:
+                self.handed()
+            woken = self._next()
+        if woken is not None:
+            woken.wake()
+
+    @property
+    def stuck(self) -> bool:
+        """Whether nobody runs or can, and somebody waits for a tick that nobody else brings nearer (replay only)."""
+        with self._lock:
+            idle = self._running is None and not self._loose and not self._ready
+            return idle and bool(self._wanted) and self.cursor not in self._wanted
+
+    def waiting(self) -> dict[int, str]:
+        """Which ticks are waited for, by the name of the strand that waits."""
+        with self._lock:
+            return {tick: strand.name for tick, strand in self._wanted.items()}
+
+    def _anyone(self) -> bool:
+        return bool(self._ready or self._arrived or self.cursor in self._wanted)
+
+    def _put_down(self, strand: Strand) -> None:
+        if self._running is strand:
+            self._running = None
+        self._loose.discard(strand)
+        strand.take()
+
+    def _next(self) -> Strand | None:
+        if self._running is not None:
+            return None
+        if self._ready:
+            strand: Strand | None = self._ready.popleft()
+        elif self._forced is None:
+            strand = self._arrived.popleft() if self._arrived else None
+            self.cursor += strand is not None
+        else:
+            strand = self._wanted.pop(self.cursor, None)
+            self.cursor += strand is not None
+        if strand is not None:
+            strand.granted = True
+            self._running = strand
+        return strand

@@ -1,0 +1,371 @@
+"""A session: one run while it is being recorded or replayed, and everything that is shared by its lanes."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import linecache
+import traceback
+from collections.abc import Callable
+from types import CodeType, FrameType
+from weakref import WeakSet
+
+from reenact import _real
+from reenact.engine.boundary import Boundary
+from reenact.engine.divergence import Divergence, Site, What
+from reenact.engine.gate import Gate
+from reenact.engine.lane import Lane, get_lane, type_of_draw
+from reenact.engine.normalize import Normalizer
+from reenact.engine.order import Order, Strand
+from reenact.engine.place import NAMES, Place, agent_place, name_of
+from reenact.engine.plan import Plan
+from reenact.errors import DivergenceError
+from reenact.tape import event as ev
+from reenact.tape.delta import Bodies
+from reenact.tape.reader import Recording
+from reenact.tape.writer import TapeWriter
+
+_LAST = 1e-6
+
+
+class Session:
+    """One run. `writer` is given when the run is being recorded, `plan.prefix` when there is a tape to serve from.
+
+    `exclusive`: the whole process is this run, so that state of the interpreter (generators, say) belongs to it.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        writer: TapeWriter | None,
+        normalizers: tuple[Normalizer, ...] = (),
+        *,
+        exclusive: bool = True,
+    ) -> None:
+        self.plan = plan
+        self.writer = writer
+        self.exclusive = exclusive
+        self.boundary = Boundary(plan, normalizers)
+        tape = plan.prefix
+        self.order = Order(None if tape is None else frozenset(tape.forced))
+        self.began = _real.monotonic_ns()
+        self.dirty: set[Lane] = set()
+        self.divergences: list[Divergence] = []
+        self.drifts: dict[str, int] = {}
+        self.faults: list[str] = []
+        self.gates: Callable[[], Gate | None] | None = None
+        self.cut = False
+        self.call_handler: Callable[[int], None] | None = None
+        self.recorded_pid = -1
+        self._signals = list(tape.signals) if tape is not None else []
+        self.draw: Callable[[Lane, int, Callable[[], type_of_draw], FrameType], type_of_draw]
+        self.live = tape is None
+        self.draw = self._draw_live if self.live else self._draw_served
+        self._bodies = Bodies()
+        self._events = 0
+        self._lanes = 0
+        self._alive: WeakSet[Lane] = WeakSet()
+        self._loops = 0
+        self._expiries: dict[str, int] = {}
+        self._sites: dict[int | Place, int] = {}
+        self._strands: dict[int, Strand] = {}
+        self._notes: set[tuple[str, str]] = set()
+        self._clock: dict[tuple[str, int], int | float] = {}
+        self._lock = _real.allocate_lock()
+        self._last_commit = 0
+        self.now = 0
+        self.main = self.bear("0", "main")
+        self.order.begin(self.strand())
+        self.order.handed = self.handed
+
+    @property
+    def recording(self) -> bool:
+        """Whether this run is being written to a tape."""
+        return self.writer is not None
+
+    def bear(self, path: str, name: str, origin: Place | None = None) -> Lane:
+        """A new lane."""
+        with self._lock:
+            lane = Lane(self, path, self._lanes, name, origin)
+            self._lanes += 1
+            self._alive.add(lane)
+        self.keep(ev.LaneBorn(lane.index, path, name))
+        return lane
+
+    def dissolve(self) -> None:
+        """The run is over, and the process goes on: what its lanes do from now on is not ours to see."""
+        for lane in list(self._alive):
+            lane.session, lane.live = None, False
+        self.order.dissolve()
+
+    def strand(self) -> Strand:
+        """The calling thread."""
+        ident = _real.get_ident()
+        strand = self._strands.get(ident)
+        if strand is None:
+            strand = Strand(f"thread {len(self._strands)}", self.order)
+            self.adopt(strand)
+        return strand
+
+    def adopt(self, strand: Strand) -> Strand | None:
+        """The calling thread is `strand` from now on; what it was before."""
+        previous = self._strands.get(_real.get_ident())
+        self._strands[_real.get_ident()] = strand
+        strand.native_id = _real.get_native_id()
+        return previous
+
+    def restore(self, strand: Strand | None) -> None:
+        """Undoes `adopt`."""
+        if strand is None:
+            self._strands.pop(_real.get_ident(), None)
+        else:
+            self._strands[_real.get_ident()] = strand
+
+    def forget_strand(self) -> None:
+        """The calling thread ends."""
+        strand = self._strands.pop(_real.get_ident(), None)
+        if strand is not None:
+            self.order.park(strand)
+
+    def expiry(self, lane: Lane) -> int:
+        """The tick at which the next wait with a timeout of `lane` runs out on tape; -1: none does."""
+        log = self.plan.prefix.lanes.get(lane.path) if self.plan.prefix is not None else None
+        at = self._expiries.get(lane.path, 0)
+        return log.expired[at] if log is not None and at < len(log.expired) else -1
+
+    def expired(self, lane: Lane, tick: int) -> bool:
+        """Whether it was that tick that let the lane go on; counts it if so."""
+        if self.expiry(lane) != tick:
+            return False
+        self._expiries[lane.path] = self._expiries.get(lane.path, 0) + 1
+        return True
+
+    def signals_at(self, event: int, lane_events: int) -> None:
+        """Calls the handlers of the signals that came at this place of the recording; raises what they raise."""
+        while self._signals and self.call_handler is not None:
+            signal = self._signals[0]
+            if signal.event != event or (event < 0 and signal.lane_events > lane_events):
+                return
+            self._signals.pop(0)
+            self.call_handler(signal.number)
+
+    # What is kept
+
+    def keep(self, record: ev.AnyRecord) -> None:
+        """Adds a record to the tape being written, if there is one. Never raises."""
+        if self.writer is not None:
+            try:
+                self.writer.add(record)
+            except Exception as error:  # noqa: BLE001  a fault of ours is reported at the end, never to the agent
+                self.fault(error)
+
+    def commit(self) -> None:
+        """Makes everything so far durable: the draws and output of every lane, too. Never raises."""
+        if self.writer is None:
+            return
+        try:
+            while self.dirty:
+                self.flush(self.dirty.pop())
+            self.writer.commit()
+            self._last_commit = _real.monotonic_ns()
+        except Exception as error:  # noqa: BLE001
+            self.fault(error)
+
+    def commit_if_older(self, nanoseconds: int, since: int) -> None:
+        """Commits when the last commit, and the moment `since`, are longer ago than that: a long stream goes on."""
+        if self.writer is not None and _real.monotonic_ns() - max(self._last_commit, since) > nanoseconds:
+            self.commit()
+
+    def flush(self, lane: Lane) -> None:
+        """Moves what a lane has drawn and written into the journal."""
+        pending, lane.pending = lane.pending, []
+        if pending:
+            self.keep(ev.Draws(lane.index, [(kind, self._code_site(code), value) for kind, code, value in pending]))
+        out, lane.out = lane.out, []
+        start = 0
+        for end in range(1, len(out) + 1):
+            if end == len(out) or out[end][0] != out[start][0]:
+                self.keep(ev.Wrote(lane.index, out[start][0], b"".join(data for _, data in out[start:end])))
+                start = end
+
+    def began_event(self, lane: Lane, kind: ev.Kind, name: str, head: bytes, body: bytes) -> int:
+        """Keeps the beginning of an event and returns its number, or -1 when it cannot be kept."""
+        try:
+            site = self.line_site(_real.getframe(1))
+            with self._lock:
+                event = self._events
+                delta = self._bodies.shrink(event, body, lane.last_http)
+                if kind is ev.Kind.HTTP:
+                    lane.last_http = event
+                self.keep(ev.Began(event, lane.index, kind, name, site, self.elapsed(), head, delta))
+                self._events += 1
+        except Exception as error:  # noqa: BLE001
+            self.fault(error)
+            return -1
+        return event
+
+    def next_loop(self) -> int:
+        """The number of the next event loop of this run."""
+        self._loops += 1
+        return self._loops - 1
+
+    def elapsed(self) -> int:
+        """Ns since the run began."""
+        return _real.monotonic_ns() - self.began
+
+    def _code_site(self, code: CodeType) -> int:
+        """The number of a call site that is a function."""
+        known = self._sites.get(id(code))
+        if known is None:
+            known = self._name_site(id(code), Place(code.co_filename, code.co_firstlineno, NAMES[id(code)][1]))
+        return known
+
+    def line_site(self, frame: FrameType | None) -> int:
+        """The number of the agent's own line from which this call comes; -1 when it is not known."""
+        place = place_here(frame)
+        if place is None:
+            return -1
+        known = self._sites.get(place)
+        return self._name_site(place, place) if known is None else known
+
+    def _name_site(self, key: int | Place, place: Place) -> int:
+        index = self._sites[key] = len(self._sites)
+        self.keep(ev.SiteNamed(index, place.function, place.file, place.line))
+        return index
+
+    def note(self, slug: str, text: str, frame: FrameType | None = None) -> None:
+        """Keeps something to be told at the end, once."""
+        if (slug, text) not in self._notes:
+            self._notes.add((slug, text))
+            self.keep(ev.Note(slug, text, self.line_site(frame) if frame is not None else -1))
+
+    def fault(self, error: BaseException) -> None:
+        """Something of ours broke. The agent goes on; the tape will say that it is incomplete."""
+        text = "".join(traceback.format_exception(error)[-3:]).strip()
+        self.faults.append(text)
+        if self.writer is not None and len(self.faults) == 1:
+            with contextlib.suppress(Exception):  # the tape itself may be what broke; the report at the end tells it
+                self.writer.add(ev.Note("fault", text, -1))
+
+    # Draws
+
+    def _draw_live(self, lane: Lane, kind: int, real: Callable[[], type_of_draw], frame: FrameType) -> type_of_draw:
+        value = real()
+        lane.drew(kind, frame, value)
+        return value
+
+    def _draw_served(self, lane: Lane, kind: int, real: Callable[[], type_of_draw], frame: FrameType) -> type_of_draw:
+        place = name_of(frame)
+        value = self.boundary.draw(lane.path, kind, place)
+        if value is None:
+            value = self._invent(lane, kind, real, place)
+        elif isinstance(value, int | float):
+            self._clock[lane.path, kind] = value
+        return value
+
+    def _invent(self, lane: Lane, kind: int, real: Callable[[], type_of_draw], place: str) -> type_of_draw:
+        """A draw that the tape does not hold: time goes on a little, entropy follows from the place. Drift, counted."""
+        what = f"{ev.DrawKind(kind).name.lower()} read once more at {place}"
+        count = self.drifts[what] = self.drifts.get(what, 0) + 1
+        shape = real()
+        if isinstance(shape, bytes):
+            stream = hashlib.shake_256(f"{lane.path} {kind} {place} {count}".encode())
+            return stream.digest(len(shape))
+        last = self._clock.get((lane.path, kind))
+        if last is None or not isinstance(shape, int | float):
+            return shape
+        value = last + 1000 if isinstance(last, int) else last + _LAST
+        self._clock[lane.path, kind] = value
+        return value
+
+    # Output
+
+    def wrote(self, lane: Lane, stream: ev.Stream, data: bytes) -> None:
+        """The lane writes to an output stream."""
+        over = self.cut or (self.divergences and not self.plan.observe)
+        if self.plan.prefix is not None and not over:
+            divergence = self.boundary.wrote(lane.path, stream, data, None)
+            if divergence is not None:
+                # told now, raised at the next call: an exception out of print is nothing that a program expects
+                self.latch(divergence)
+        if self.writer is not None:
+            self.dirty.add(lane)
+            lane.out.append((stream, data))
+
+    # Divergence
+
+    def diverge(self, divergence: Divergence) -> None:
+        """Latches a divergence, and raises unless the plan is to observe.
+
+        Raises:
+            DivergenceError: again at every further divergence, and at the end of the run.
+        """
+        self.latch(divergence)
+        if not self.plan.observe:
+            raise DivergenceError(f"{divergence.what}: the run left its tape")
+
+    def handed(self) -> None:
+        """Somebody went on although another strand held the baton."""
+        self.keep(ev.Handed())
+
+    def stuck(self) -> None:
+        """Every strand waits and the tape's next outcome is for none of them.
+
+        Raises:
+            DivergenceError: always.
+        """
+        tape = self.plan.prefix
+        notes = [f"{name} waits for tick {tick}" for tick, name in self.order.waiting().items()]
+        if tape is not None and self.order.cursor < len(tape.ticks):
+            notes.insert(0, f"the tape goes on with tick {self.order.cursor}: {_tell(tape, self.order.cursor)}")
+        self.latch(Divergence(What.STUCK, "0", notes=tuple(notes)))
+        raise DivergenceError("every lane waits, and the tape's next outcome is for none of them")
+
+    def stay(self) -> None:
+        """Keeps a run that has left its tape from going on.
+
+        Raises:
+            DivergenceError: there was a divergence, and the plan is not to observe.
+        """
+        if self.divergences and not self.plan.observe:
+            raise DivergenceError("the run left its tape")
+
+    def latch(self, divergence: Divergence) -> None:
+        """Keeps a divergence without raising, with the agent's line where it happened."""
+        if divergence.site is None:
+            divergence = _at(divergence, here(_real.getframe(1)))
+        if self.plan.observe or not self.divergences:
+            self.divergences.append(divergence)
+
+
+def place_here(frame: FrameType | None) -> Place | None:
+    """The agent's line that the calling code comes from: on the stack, else the line that bore the lane."""
+    place = agent_place(frame)
+    lane = get_lane()
+    return place if place is not None or lane is None else lane.origin
+
+
+def here(frame: FrameType | None) -> Site | None:
+    """As `place_here`, with the text of the line."""
+    place = place_here(frame)
+    if place is None:
+        return None
+    source = linecache.getline(place.file, place.line).strip()
+    return Site(place.file, place.line, place.function.partition(":")[2], source)
+
+
+def _tell(tape: Recording, tick: int) -> str:
+    match tape.ticks[tick]:
+        case ev.Part(event=event, kind=kind):
+            asked = tape.events[event]
+            return f"{ev.PartKind(kind).name.lower()} of event {event} ({asked.name}) in lane {asked.lane}"
+        case ev.Timer(count=count):
+            return f"{count} timers of an event loop"
+        case other:
+            return type(other).__name__.lower()
+
+
+def _at(divergence: Divergence, site: Site | None) -> Divergence:
+    import msgspec.structs  # noqa: PLC0415  only on the way to a report
+
+    return msgspec.structs.replace(divergence, site=site)

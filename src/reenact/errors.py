@@ -1,0 +1,68 @@
+"""Every error that reenact raises.
+
+    ReenactError
+    |- UsageError            the command or call cannot be carried out as asked (exit status 2)
+    |  |- RunNotFoundError   no run of that name in the store
+    |  `- MissingExtraError  a library is needed that is not installed
+    |- TapeError             a tape cannot be used (exit status 2)
+    |  |- TapeCorruptError   its bytes are not what was written
+    |  `- TapeVersionError   written by a newer reenact
+    DivergenceError          the replayed program asked something other than what the tape holds (exit status 1)
+
+`DivergenceError` is no `Exception`: agents and SDKs catch those, and would retry or go on.
+"""
+
+from __future__ import annotations
+
+
+class ReenactError(Exception):
+    """Base of the errors that are about reenact itself; `slug` names the page of the docs."""
+
+    slug = "error"
+    exit_status = 2
+
+
+class UsageError(ReenactError):
+    """What was asked for cannot be done as asked."""
+
+    slug = "usage"
+
+
+class RunNotFoundError(UsageError):
+    """No run, or more than one, answers to the given name."""
+
+    slug = "run-not-found"
+
+
+class MissingExtraError(UsageError):
+    """A library that this needs is not installed."""
+
+    slug = "missing-extra"
+
+    def __init__(self, library: str, extra: str) -> None:
+        super().__init__(f"{library} is not installed; install it with: pip install 'reenact[{extra}]'")
+
+
+class TapeError(ReenactError):
+    """A tape cannot be used."""
+
+    slug = "tape"
+
+
+class TapeCorruptError(TapeError):
+    """The bytes of a tape are not the bytes that were written."""
+
+    slug = "tape-corrupt"
+
+
+class TapeVersionError(TapeError):
+    """The tape was written in a format that this version does not know."""
+
+    slug = "tape-version"
+
+
+class DivergenceError(BaseException):
+    """The replayed program left the path that the tape holds."""
+
+    slug = "divergence"
+    exit_status = 1

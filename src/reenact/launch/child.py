@@ -1,0 +1,147 @@
+"""Inside the agent's process: starts the session before the program's first line, and ends it after its last."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from reenact import _real
+from reenact.engine import normalize
+from reenact.engine import plan as plans
+from reenact.engine.failure import encode
+from reenact.engine.lane import MUTED, enter
+from reenact.engine.session import Session
+from reenact.errors import DivergenceError
+from reenact.launch import manifest as manifests
+from reenact.launch.settings import Settings
+from reenact.launch.spec import SPEC, Report, Spec
+from reenact.seams.install import Installed
+from reenact.seams.system import socket
+from reenact.tape.close import faults_beside
+from reenact.tape.event import Ended, Failed, Snapshot
+from reenact.tape.reader import read
+from reenact.tape.writer import TapeWriter
+
+
+def start(text: str) -> None:
+    """Starts what `REENACT_SPEC` asks for. Called by the start-up hook, before the program."""
+    spec = msgspec.json.decode(text, type=Spec)
+    del os.environ[SPEC]
+    restore_hash_seed(spec)
+    session = session_of(spec)
+    finish = _once(
+        lambda: _finish_recording(session) if session.recording else finish_replay(session, spec, last_error())
+    )
+    # Registered first, so called last, after everything that the program registers
+    atexit.register(finish)
+    begin(session, spec, finish)
+    os.register_at_fork(after_in_child=lambda: enter(MUTED))
+
+
+def restore_hash_seed(spec: Spec) -> None:
+    """Lets the program see PYTHONHASHSEED as its user set it: the parent set it for this process alone."""
+    if spec.hash_seed is None:
+        os.environ.pop("PYTHONHASHSEED", None)
+    else:
+        os.environ["PYTHONHASHSEED"] = spec.hash_seed
+
+
+def session_of(spec: Spec) -> Session:
+    """The session that `spec` asks for."""
+    if spec.mode == "record":
+        return Session(plans.RECORD, TapeWriter.resume(Path(spec.tape), spec.last_piece))
+    tape = read(Path(spec.tape))
+    settings = Settings(Path(spec.project) if spec.project else None, msgspec.json.decode(spec.settings or "{}"))
+    with settings.importable():
+        rules = normalize.load(settings.table)
+    return Session(plans.replay(tape, observe=spec.observe), None, rules)
+
+
+def begin(session: Session, spec: Spec, finish: Callable[[], None]) -> None:
+    """Installs every seam; from here on the calling context is in the session's main lane."""
+    installed = Installed()
+    installed.install()
+    installed.take_process(session, spec.terminal, finish)
+    tape = session.plan.prefix
+    socket.watch(session, closed=tape is not None)
+    pid = _real.getpid() if tape is None else int(tape.snapshots.get("pid", b"-1"))
+    session.keep(Snapshot("pid", str(pid).encode()))
+    session.recorded_pid = pid
+    if tape is not None:
+        sys.excepthook = _quiet(sys.excepthook)
+        threading.excepthook = _quiet_thread(threading.excepthook)
+    enter(session.main)
+
+
+def _quiet(real: Callable[..., Any]) -> Callable[..., Any]:
+    """A divergence is told by its report; as a traceback it would only be in the way."""
+
+    def excepthook(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+        if not isinstance(error, DivergenceError):
+            real(kind, error, trace)
+
+    return excepthook
+
+
+def _quiet_thread(real: Callable[..., Any]) -> Callable[..., Any]:
+    def excepthook(args: Any, /) -> None:
+        if not isinstance(args.exc_value, DivergenceError):
+            real(args)
+
+    return excepthook
+
+
+def _once(function: Callable[[], None]) -> Callable[[], None]:
+    left = [function]
+
+    def call() -> None:
+        if left:
+            left.pop()()
+
+    return call
+
+
+def last_error() -> Failed | None:
+    """The exception that ended the program, if one did."""
+    error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
+    return encode(error) if error is not None else None
+
+
+def _finish_recording(session: Session) -> None:
+    enter(MUTED)
+    session.keep(Ended(session.elapsed(), last_error()))
+    session.commit()
+    if session.writer is not None:
+        with contextlib.suppress(Exception):  # it is among the faults already
+            session.writer.close()
+        if session.faults:
+            with contextlib.suppress(OSError):
+                faults_beside(session.writer.path).write_text("\n".join(session.faults), encoding="utf-8")
+
+
+def finish_replay(session: Session, spec: Spec, error: Failed | None) -> None:
+    """Ends a replay that `error` ended, if any, and writes its report."""
+    enter(MUTED)
+    boundary = session.boundary
+    divergences = list(session.divergences)
+    if not session.cut and (session.plan.observe or not divergences):
+        divergences.extend(boundary.left())
+    report = Report(
+        boundary.asked,
+        boundary.compared,
+        divergences,
+        session.drifts,
+        session.faults,
+        complete=True,
+        cut=session.cut,
+        error="" if error is None else manifests.describe(error),
+    )
+    Path(spec.report).write_bytes(msgspec.json.encode(report))

@@ -1,0 +1,111 @@
+"""A Python command line, taken apart: the interpreter's options, and what it runs."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from reenact.errors import UsageError
+
+_INTERPRETER = re.compile(r"^(python|pypy)(\d+(\.\d+)*)?t?(\.exe)?$")
+_SHEBANG = re.compile(rb"#!\s*(?P<python>\S*python[\d.]*t?)\s")
+# what pip writes when the path is too long for a #! line
+_LONG_SHEBANG = re.compile(rb"#!/bin/sh\n'''exec' \"?(?P<python>[^\"\n]*python[\d.]*t?)\"?\s")
+_OPTIONS_WITH_VALUE = ("-X", "-W", "--check-hash-based-pycs")
+_ENDS_OPTIONS = ("-c", "-m")
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """`python *flags *target`."""
+
+    python: str
+    flags: tuple[str, ...]
+    target: tuple[str, ...]
+
+    @property
+    def argv(self) -> list[str]:
+        """The command line."""
+        return [self.python, *self.flags, *self.target]
+
+    @property
+    def name(self) -> str:
+        """What a run of it is called: the script or module without folders and suffix."""
+        head = self.target[0] if self.target else "python"
+        if head.startswith("-m"):
+            module = head[2:] or (self.target[1] if len(self.target) > 1 else "module")
+            return module.rpartition(".")[2]
+        if head.startswith("-c"):
+            return "command"
+        return Path(head).stem
+
+
+def parse(words: tuple[str, ...], *, module: str | None = None) -> Command:
+    """The command that `reenact record …` was asked to run.
+
+    `words` is a script with arguments, or any Python command line (`python -X dev -m pytest`), or an installed
+    console script (`pytest -q`). With `module`, `words` are its arguments.
+
+    Raises:
+        UsageError: there is nothing there that Python can run.
+    """
+    if module is not None:
+        return Command(sys.executable, (), ("-m", module, *words))
+    if not words:
+        raise UsageError("nothing to run: give a script, -m MODULE, or -- and a Python command line")
+    first = words[0]
+    if _INTERPRETER.match(Path(first).name) and (shutil.which(first) or Path(first).is_file()):
+        flags, target = _split(words[1:])
+        return Command(_interpreter(first), flags, target)
+    if Path(first).is_file() and (first.endswith((".py", ".pyz", ".pyw")) or _shebang(Path(first))):
+        return Command(sys.executable, (), words)
+    if Path(first).is_dir() and (Path(first) / "__main__.py").is_file():
+        return Command(sys.executable, (), words)
+    found = shutil.which(first)
+    if found is None:
+        reason = "is no Python script (no .py, no #! line with python)" if Path(first).is_file() else "no such script"
+        raise UsageError(f"{first}: {reason}. Give a Python script, -m MODULE, or -- and a Python command line.")
+    python = _shebang(Path(found))
+    if not python:
+        raise UsageError(f"{first} ({found}) is not a Python program; reenact records Python programs.")
+    # an installed command belongs to the environment that its first line names
+    return Command(python if Path(python).is_file() else sys.executable, (), (found, *words[1:]))
+
+
+def _interpreter(first: str) -> str:
+    found = shutil.which(first)
+    return str(Path(found).absolute()) if found is not None else sys.executable
+
+
+def _split(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    at = 0
+    while at < len(words) and _is_option(words[at]):
+        at += 2 if words[at] in _OPTIONS_WITH_VALUE else 1
+    if at >= len(words):
+        raise UsageError("an interactive interpreter cannot be recorded: give a script, -m MODULE, or -c CODE")
+    if words[at] == "-":
+        raise UsageError("a program that is read from standard input cannot be recorded: save it to a file")
+    return words[:at], words[at:]
+
+
+def _is_option(word: str) -> bool:
+    return word.startswith("-") and word != "-" and not word.startswith(_ENDS_OPTIONS)
+
+
+def _shebang(path: Path) -> str:
+    """The Python that a script's first line names; empty when it names none."""
+    try:
+        with path.open("rb") as file:
+            begin = file.read(512)
+    except OSError:
+        return ""
+    direct = _SHEBANG.match(begin)
+    if direct is not None:
+        return direct["python"].decode("utf-8", "surrogateescape")
+    if begin.startswith(b"#!") and b"python" in begin.split(b"\n", 1)[0]:
+        return sys.executable  # `#!/usr/bin/env python3`
+    long_path = _LONG_SHEBANG.match(begin)
+    return long_path["python"].decode("utf-8", "surrogateescape") if long_path is not None else ""

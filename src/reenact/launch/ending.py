@@ -1,0 +1,86 @@
+"""How a process ended: in words, and where a replay ended in another way than its recording."""
+
+from __future__ import annotations
+
+import signal
+
+from reenact.engine.divergence import Datum, Divergence, What
+from reenact.launch.manifest import describe
+from reenact.launch.spec import Report
+from reenact.tape.close import UNKNOWN_STATUS
+from reenact.tape.reader import Recording
+
+_LEFT_TAPE = "DivergenceError"
+_SHOWN = 6  # last lines of stderr that tell why a process crashed
+
+
+def told(status: int | None) -> str:
+    """An exit status in words."""
+    if status is None or status == UNKNOWN_STATUS:
+        return "exit status unknown"
+    if status >= 0:
+        return f"exit status {status}"
+    try:
+        return f"killed by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"killed by signal {-status}"
+
+
+def difference(recording: Recording, report: Report, status: int, stderr: bytes = b"") -> Divergence | None:
+    """Where the replay's end differs from the recorded one, if it does.
+
+    A run that left its tape ends there, so its end is not compared; nor is that of a recording that was cut.
+    `stderr` is the end of what the replay wrote there, if it is known.
+    """
+    if not report.complete:
+        return _crash(recording, report, status, stderr)
+    if report.cut or _ended_by_us(report, status) or not recording.closed_by_itself:
+        return None
+    if recording.status not in (None, UNKNOWN_STATUS, status):
+        return _other_end(told(recording.status), told(status), (*_errors(recording, report), *_tail(report, stderr)))
+    before = recorded_error(recording)
+    if report.error != before:
+        return _other_end(before or "no exception", report.error or "no exception", ())
+    return None
+
+
+def recorded_error(recording: Recording) -> str:
+    """The exception that ended the recorded program, in a line; empty for none."""
+    error = recording.ended.error if recording.ended is not None else None
+    return describe(error) if error is not None else ""
+
+
+def on_the_way(divergence: Divergence) -> bool:
+    """Whether the program was told of it while it ran; what is missing shows only at the end."""
+    unwritten = divergence.what is What.OUTPUT and isinstance(divergence.actual, Datum) and not divergence.actual.data
+    return divergence.what is not What.MISSING and not unwritten
+
+
+def _ended_by_us(report: Report, status: int) -> bool:
+    told_so = any(map(on_the_way, report.divergences))
+    return told_so and (_LEFT_TAPE in report.error if report.error else status == 1)
+
+
+def _errors(recording: Recording, report: Report) -> tuple[str, ...]:
+    pairs = (("when recorded", recorded_error(recording)), ("now", report.error))
+    return tuple(f"{when}, it was ended by {error}" for when, error in pairs if error)
+
+
+def _tail(report: Report, stderr: bytes) -> tuple[str, ...]:
+    lines = stderr.decode("utf-8", "replace").rstrip().splitlines()
+    return tuple(line.rstrip() for line in lines[-_SHOWN:]) if report.error or not report.complete else ()
+
+
+def _crash(recording: Recording, report: Report, status: int, stderr: bytes) -> Divergence:
+    gone = f"the replaying process was gone ({told(status)}) before reenact could say what it had compared"
+    return _other_end(told(recording.status), told(status), (gone, *_tail(report, stderr)))
+
+
+def _other_end(before: str, after: str, notes: tuple[str, ...]) -> Divergence:
+    return Divergence(
+        What.EXIT,
+        "0",
+        expected=Datum("exit", "exit", before.encode()),
+        actual=Datum("exit", "exit", after.encode()),
+        notes=notes,
+    )

@@ -1,0 +1,166 @@
+"""Records and replays programs in a process of their own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from reenact import _real
+from reenact.errors import UsageError
+from reenact.launch import entry, interpreter, supervise, world
+from reenact.launch import manifest as manifests
+from reenact.launch.command import Command
+from reenact.launch.manifest import Manifest
+from reenact.launch.settings import Settings
+from reenact.launch.spec import CALL, SPEC, Report, Spec
+from reenact.tape.close import close
+from reenact.tape.event import Start
+from reenact.tape.reader import Recording
+from reenact.tape.store import Store
+from reenact.tape.writer import TapeWriter
+
+HOOK_MISSING = (
+    "the program ran, but reenact's start-up hook did not run in it: {python} has no reenact.pth in its site-packages "
+    "(or was started with -S). Install reenact into that interpreter."
+)
+NOT_RECORDED = "nothing was recorded: the start-up hook failed, for the reason above"
+NOT_REPLAYED = "nothing was replayed: the start-up hook failed. {reason}"
+NOT_STARTED = "{python} could not be started: {reason}"
+CALL_AGAIN = "from reenact.api import replay_call; replay_call()"
+HOOK_FAILED = 70  # exit status of a process in which the start-up hook could not begin (EX_SOFTWARE of sysexits.h)
+_TAIL = 4096  # bytes of a quiet replay's stderr that are kept
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A replay that is over. `took` is in ns; `stderr` is the end of what a quiet one wrote there."""
+
+    status: int
+    report: Report
+    manifest: Manifest
+    recording: Recording
+    took: int = 0
+    stderr: bytes = b""
+    observed: bool = False
+
+
+def record(command: Command, store: Store, name: str | None = None) -> tuple[int, Recording]:
+    """Runs a program and records it. Its exit status, and its tape, closed.
+
+    Raises:
+        UsageError: it could not be recorded.
+    """
+    name = name or command.name
+    run_id, path = store.new(name)
+    manifest = world.survey(command, run_id, name)
+    writer = TapeWriter.create(path, run_id, name, manifest.started)
+    writer.add(Start(manifests.encode(manifest)))
+    last = writer.commit()
+    user_seed = os.environ.get("PYTHONHASHSEED")
+    spec = Spec("record", str(path), hash_seed=user_seed, last_piece=last, terminal=manifest.terminal)
+    env = {**os.environ, "PYTHONHASHSEED": manifest.hash_seed, SPEC: msgspec.json.encode(spec).decode()}
+    env.pop("REENACT_RECORD", None)
+    try:
+        status = supervise.run(command.argv, env)
+    except OSError as error:
+        store.remove(path)
+        raise UsageError(NOT_STARTED.format(python=command.python, reason=error.strerror)) from error
+    finally:
+        writer.close()  # held until now, so that the tape is seen to be written throughout
+    recording = close(path, status)
+    if not recording.lanes and (status == HOOK_FAILED or not _hook_runs(command)):
+        store.remove(path)
+        raise UsageError(NOT_RECORDED if status == HOOK_FAILED else HOOK_MISSING.format(python=command.python))
+    return status, recording
+
+
+def replay(
+    recording: Recording,
+    *,
+    observe: bool = False,
+    quiet: bool = False,
+    settings: Settings | None = None,
+    waiting: supervise.Waiting | None = None,
+) -> Replayed:
+    """Runs the recorded program again on what its tape holds.
+
+    A quiet replay shows nothing of what the program writes.
+
+    Raises:
+        UsageError: the program cannot be started.
+        KeyboardInterrupt: the user ended it with Ctrl-C.
+    """
+    manifest = manifests.decode(recording.manifest)
+    command = _command(manifest)
+    with tempfile.TemporaryDirectory(prefix="reenact-") as folder:
+        report, errors = Path(folder) / "report.json", Path(folder) / "stderr"
+        spec = Spec(
+            "replay",
+            str(recording.path),
+            str(report),
+            observe,
+            manifest.hash_seed if manifest.hash_seed_set else None,
+            settings=msgspec.json.encode(settings.table if settings is not None else {}).decode(),
+            project=str(settings.folder or "") if settings is not None else "",
+            terminal=manifest.terminal,
+        )
+        env = {
+            **world.environment_for(manifest),
+            "PYTHONHASHSEED": manifest.hash_seed,
+            CALL if manifest.entry else SPEC: msgspec.json.encode(spec).decode(),
+        }
+        began = _real.monotonic_ns()
+        status = _run(command, env, manifest.cwd, errors if quiet else None, waiting)
+        took = _real.monotonic_ns() - began
+        found = msgspec.json.decode(report.read_bytes(), type=Report) if report.is_file() else Report()
+        stderr = errors.read_bytes()[-_TAIL:] if quiet else b""
+    if not report_started(found) and status == HOOK_FAILED:
+        raise UsageError(NOT_REPLAYED.format(reason=stderr.decode("utf-8", "replace").rstrip().rpartition("\n")[2]))
+    if not report_started(found) and not _hook_runs(command):
+        raise UsageError(HOOK_MISSING.format(python=command.python))
+    if status == -signal.SIGINT != recording.status:
+        raise KeyboardInterrupt
+    return Replayed(status, found, manifest, recording, took, stderr, observe)
+
+
+def _command(manifest: Manifest) -> Command:
+    """What to run: the program again, or for a recorded function a process that calls it."""
+    python, flags = world.python_for(manifest), tuple(manifest.flags)
+    if not entry.is_function(manifest.entry):
+        return Command(python, flags, tuple(manifest.target))
+    if not manifest.arguments:
+        raise UsageError(
+            f"{manifest.entry} cannot be called again: its arguments are not on tape, since they are no JSON values, "
+            "dataclasses or pydantic models"
+        )
+    return Command(python, flags, ("-c", CALL_AGAIN))
+
+
+def report_started(report: Report) -> bool:
+    """Whether the replaying process had reenact in it to its end."""
+    return report.complete
+
+
+def _hook_runs(command: Command) -> bool:
+    return interpreter.has_hook(command.python, command.flags)
+
+
+def _run(
+    command: Command, env: Mapping[str, str], cwd: str, errors: Path | None, waiting: supervise.Waiting | None
+) -> int:
+    folder = cwd if Path(cwd).is_dir() else None
+    try:
+        if errors is None:
+            return supervise.run(command.argv, env, folder, streams=(subprocess.DEVNULL, None, None), waiting=waiting)
+        with errors.open("wb") as file:
+            streams = (subprocess.DEVNULL, subprocess.DEVNULL, file)
+            return supervise.run(command.argv, env, folder, streams=streams, waiting=waiting)
+    except OSError as error:
+        raise UsageError(NOT_STARTED.format(python=command.python, reason=error.strerror)) from error

@@ -1,0 +1,82 @@
+"""What a run was: everything that is needed to run it again, as it stands on tape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from reenact.errors import TapeCorruptError
+from reenact.tape.event import Failed
+
+
+class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A run's program and world.
+
+    `flags` are the interpreter's own options and `target` is what follows them: `["agent.py", "--city", "Oslo"]` or
+    `["-m", "pkg.mod"]`. For a decorated function or a `with` block, `entry` says which, `arguments` is JSON, and
+    `import_path` is where its modules were imported from.
+    `secrets` are names of environment variables whose values were left out.
+    """
+
+    run_id: str
+    name: str
+    started: int
+    reenact: str
+    python: str
+    executable: str
+    platform: str
+    cwd: str
+    flags: list[str] = []
+    target: list[str] = []
+    entry: str = ""
+    arguments: str = ""
+    import_path: list[str] = []
+    hash_seed: str = ""
+    hash_seed_set: bool = False
+    environment: dict[str, str] = {}
+    secrets: list[str] = []
+    packages: dict[str, str] = {}
+    sources: dict[str, str] = {}
+    git_commit: str = ""
+    git_diff: str = ""
+    terminal: tuple[bool, bool, bool] = (False, False, False)
+    tags: dict[str, str] = {}
+
+
+def encode(manifest: Manifest) -> bytes:
+    """The manifest as it stands on tape. Text that is not UTF-8 is kept with escapes in it."""
+    try:
+        return msgspec.json.encode(manifest)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_escaped(msgspec.to_builtins(manifest)))
+
+
+def _escaped(value: Any) -> Any:
+    match value:
+        case str():
+            return value.encode("utf-8", "backslashreplace").decode()
+        case list() | tuple():
+            return [_escaped(item) for item in value]
+        case dict():
+            return {_escaped(key): _escaped(item) for key, item in value.items()}
+        case _:
+            return value
+
+
+def decode(data: bytes) -> Manifest:
+    """The manifest of a tape.
+
+    Raises:
+        TapeCorruptError: it is not one.
+    """
+    try:
+        return msgspec.json.decode(data, type=Manifest)
+    except msgspec.MsgspecError as error:
+        raise TapeCorruptError(f"the tape does not say what was run: {error}") from error
+
+
+def describe(error: Failed) -> str:
+    """An exception in a line: its type and message."""
+    message = ", ".join(str(value) for value in error.args)
+    return f"{error.module}.{error.name}: {message}" if error.module != "builtins" else f"{error.name}: {message}"

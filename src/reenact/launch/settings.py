@@ -1,0 +1,60 @@
+"""What a project asks of reenact in its pyproject.toml, in the table [tool.reenact]."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from reenact.errors import UsageError
+
+_FILE = "pyproject.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """`table` is [tool.reenact] as it stands; `folder` is where its file is, None when there is none."""
+
+    folder: Path | None = None
+    table: dict[str, object] = field(default_factory=dict)
+
+    @classmethod
+    def near(cls, start: Path) -> Settings:
+        """Those of the nearest pyproject.toml at or above `start` that has such a table.
+
+        Raises:
+            UsageError: a file on the way cannot be read as TOML.
+        """
+        for folder in (start, *start.parents):
+            table = _table(folder / _FILE)
+            if table:
+                return cls(folder, table)
+        return cls()
+
+    @contextmanager
+    def importable(self) -> Iterator[None]:
+        """Modules beside the file can be imported in here: normalizers may be functions of the project."""
+        path = str(self.folder) if self.folder is not None else None
+        if path is None or path in sys.path:
+            yield
+            return
+        sys.path.insert(0, path)
+        try:
+            yield
+        finally:
+            sys.path.remove(path)
+
+
+def _table(path: Path) -> dict[str, object]:
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError:
+        return {}
+    except ValueError as error:
+        raise UsageError(f"{path} cannot be read: {error}") from error
+    tool = document.get("tool")
+    table = tool.get("reenact") if isinstance(tool, dict) else None
+    return table if isinstance(table, dict) else {}

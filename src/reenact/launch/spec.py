@@ -1,0 +1,49 @@
+"""What passes between the command and the process that it starts: a `Spec` on the way in, a `Report` on the way out.
+
+Light, since the command loads it at every start.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from reenact.engine.divergence import Divergence
+from reenact.tape.journal import Piece
+
+SPEC = "REENACT_SPEC"
+"""The environment variable that holds the spec of a process whose whole program is the run."""
+
+CALL = "REENACT_CALL"
+"""As `SPEC`, for a replay that begins when the recorded function or block begins, not with the program."""
+
+
+class Spec(msgspec.Struct, frozen=True):
+    """What is asked of the process. `tape` is written to or read from; `report` is where a replay reports.
+
+    `settings` is the table [tool.reenact] as JSON, and `project` the folder that it is from, if any.
+    """
+
+    mode: Literal["record", "replay"]
+    tape: str
+    report: str = ""
+    observe: bool = False
+    hash_seed: str | None = None
+    last_piece: Piece | None = None
+    settings: str = ""
+    project: str = ""
+    terminal: tuple[bool, bool, bool] = (False, False, False)
+
+
+class Report(msgspec.Struct):
+    """What a replay found. `complete`: the program came to its end; `error` is the exception that ended it."""
+
+    asked: int = 0
+    compared: int = 0
+    divergences: list[Divergence] = []
+    drifts: dict[str, int] = {}
+    faults: list[str] = []
+    complete: bool = False
+    cut: bool = False
+    error: str = ""

@@ -1,0 +1,133 @@
+"""The world around a run: what of it goes on tape, and how it is set up again."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from reenact import __version__, _real
+from reenact.launch import interpreter
+from reenact.launch.command import Command
+from reenact.launch.manifest import Manifest
+from reenact.tape.redact import is_secret_name, redact_value
+
+PLACEHOLDER = "reenact-placeholder-credential"
+_OURS = "REENACT_"
+_MAX_DIFF = 1 << 20
+_MAX_SEED = 4_294_967_295
+_OWN = "reenact"
+
+
+def survey(command: Command, run_id: str, name: str) -> Manifest:
+    """The manifest of a run that is about to start."""
+    given = os.environ.get("PYTHONHASHSEED", "")
+    chosen = given if given.isdigit() else str(int.from_bytes(_real.urandom(4), "big") % _MAX_SEED)
+    commit, diff = _git(Path.cwd())
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(_OURS)}
+    secrets = sorted(key for key in environment if is_secret_name(key))
+    runs_it = interpreter.of(command.python)
+    return Manifest(
+        run_id=run_id,
+        name=name,
+        started=_real.time_ns(),
+        reenact=__version__,
+        python=runs_it.version,
+        executable=command.python,
+        platform=sys.platform,
+        cwd=str(Path.cwd()),
+        flags=list(command.flags),
+        target=list(command.target),
+        hash_seed=chosen,
+        hash_seed_set="PYTHONHASHSEED" in os.environ,
+        environment={key: redact_value(value) for key, value in environment.items() if key not in secrets},
+        secrets=secrets,
+        packages=runs_it.packages,
+        sources=_sources(command.target),
+        git_commit=commit,
+        git_diff=diff,
+        terminal=(_real.isatty(0), _real.isatty(1), _real.isatty(2)),
+    )
+
+
+def environment_for(manifest: Manifest) -> dict[str, str]:
+    """The environment of a replay: as it was, with placeholders where secrets were."""
+    return {**manifest.environment, **dict.fromkeys(manifest.secrets, PLACEHOLDER)}
+
+
+def python_for(manifest: Manifest) -> str:
+    """The interpreter to replay with: the recorded one, or ours where that is gone."""
+    return manifest.executable if Path(manifest.executable).is_file() else sys.executable
+
+
+def cannot_restore(manifest: Manifest) -> list[str]:
+    """What of the recorded world is not as it was, one line each."""
+    return [*_other_python(manifest), *_other_packages(manifest), *_other_files(manifest)]
+
+
+def digest_of(path: Path) -> str:
+    """SHA-256 of a file in hex; empty when it cannot be read."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
+def _inside(cwd: str, path: str) -> Path:
+    return Path(path) if Path(path).is_absolute() else Path(cwd) / path
+
+
+def _sources(target: tuple[str, ...]) -> dict[str, str]:
+    return {target[0]: digest_of(Path(target[0]))} if target and Path(target[0]).is_file() else {}
+
+
+def _other_python(manifest: Manifest) -> Iterator[str]:
+    python = python_for(manifest)
+    if python != manifest.executable:
+        yield f"the interpreter {manifest.executable} is gone; replayed with {python}"
+    version = interpreter.of(python).version
+    if version != manifest.python:
+        yield f"Python was {manifest.python}, now {version or 'unknown'}"
+    if sys.platform != manifest.platform:
+        yield f"the platform was {manifest.platform}, now {sys.platform}"
+
+
+def _other_packages(manifest: Manifest) -> Iterator[str]:
+    if not manifest.packages:
+        return
+    here = interpreter.of(python_for(manifest)).packages
+    for name in sorted({*manifest.packages, *here} - {_OWN}, key=lambda name: (name not in manifest.packages, name)):
+        was, now = manifest.packages.get(name), here.get(name)
+        if was is None:
+            yield f"{name} {now} was not installed"
+        elif was != now:
+            yield f"{name} was {was}, now {now or 'not installed'}"
+
+
+def _other_files(manifest: Manifest) -> Iterator[str]:
+    if not Path(manifest.cwd).is_dir():
+        yield f"the working directory {manifest.cwd} is gone; replayed in {Path.cwd()}"
+    for path, digest in manifest.sources.items():
+        now = digest_of(_inside(manifest.cwd, path))
+        if now != digest:
+            yield f"{path} has changed since the recording" if now else f"{path} is gone"
+
+
+def _git(folder: Path) -> tuple[str, str]:
+    git = shutil.which("git")
+    if git is None or not any((parent / ".git").exists() for parent in (folder, *folder.parents)):
+        return "", ""
+    commit = _run(git, "rev-parse", "HEAD")
+    return commit.strip(), _run(git, "diff", "HEAD")[:_MAX_DIFF] if commit else ""
+
+
+def _run(*argv: str) -> str:
+    try:
+        done = subprocess.run(argv, capture_output=True, timeout=10, check=False)  # noqa: S603
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else ""

@@ -1,0 +1,1 @@
+"""What people and machines read: text and JSON of what was found."""

@@ -1,0 +1,80 @@
+"""What a replay found: every difference from its tape, with its changes, its likely cause and its step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from reenact.engine.cause import explain
+from reenact.engine.divergence import Datum, Divergence, What
+from reenact.engine.normalize import SHIPPED, Normalizer
+from reenact.launch.ending import difference, on_the_way
+from reenact.launch.launcher import Replayed
+from reenact.tape.reader import Recording
+
+SWALLOWED = "the program went on, to end as it did when recorded"
+
+
+def findings(replayed: Replayed, normalizers: Sequence[Normalizer] = SHIPPED) -> tuple[Divergence, ...]:
+    """The differences in the order in which they were met; empty when there are none.
+
+    Another end of the run comes last, but before what only follows from an exception: a traceback, calls not made.
+    `normalizers` are those that the replay compared with.
+    """
+    report, recording = replayed.report, replayed.recording
+    found = [one for one in report.divergences if recording.closed_by_itself or not _beyond_the_cut(one)]
+    if found and swallowed(replayed):
+        found[0] = msgspec.structs.replace(found[0], notes=(*found[0].notes, SWALLOWED))
+    ending = difference(recording, report, replayed.status, replayed.stderr)
+    if ending is not None:
+        found.insert(_place(found, replayed), ending)
+    draws = [Datum("draw", text) for text in report.drifts]
+    return _numbered([explain(divergence, normalizers, draws) for divergence in found], recording)
+
+
+def _beyond_the_cut(divergence: Divergence) -> bool:
+    """Whether the run wrote more than a recording that was cut could still keep."""
+    match divergence:
+        case Divergence(what=What.OUTPUT, expected=Datum() as expected, actual=Datum() as actual):
+            return actual.data.startswith(expected.data)
+    return False
+
+
+def _place(found: Sequence[Divergence], replayed: Replayed) -> int:
+    """Before a traceback or a call that the exception kept from being made, which only follow from it."""
+    if not replayed.report.error:
+        return len(found)
+    follow = [_follows(divergence) for divergence in found]
+    return follow.index(True) if True in follow else len(found)
+
+
+def _follows(divergence: Divergence) -> bool:
+    actual = divergence.actual
+    traceback = divergence.what is What.OUTPUT and isinstance(actual, Datum) and actual.name == "stderr"
+    return traceback or not on_the_way(divergence)
+
+
+def swallowed(replayed: Replayed) -> bool:
+    """Whether the program left its tape, was told so, and went on to end as it did when recorded."""
+    told_so = any(map(on_the_way, replayed.report.divergences)) and not replayed.observed
+    return told_so and replayed.report.complete and replayed.status == replayed.recording.status != 1
+
+
+def _numbered(found: list[Divergence], recording: Recording) -> tuple[Divergence, ...]:
+    if not found:
+        return ()
+    from reenact.trajectory import step_of_event  # noqa: PLC0415  a replay without differences needs no steps
+
+    steps = step_of_event(recording)
+    return tuple(_placed(divergence, recording, steps) for divergence in found)
+
+
+def _placed(divergence: Divergence, recording: Recording, steps: Mapping[int, int]) -> Divergence:
+    if divergence.event is not None:
+        return msgspec.structs.replace(divergence, step=divergence.step or steps.get(divergence.event))
+    lane = recording.lanes.get(divergence.lane)
+    if divergence.what is What.EXTRA and lane is not None and lane.events and lane.events[-1].id in steps:
+        last = f"it comes after step {steps[lane.events[-1].id]}, the last that this lane has on tape"
+        return msgspec.structs.replace(divergence, notes=(*divergence.notes, last))
+    return divergence

@@ -1,0 +1,53 @@
+"""What is told at the end of a recording: where it is, what it may have missed, and what to try next."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from reenact.launch.ending import told
+from reenact.report.divergence import plain
+from reenact.report.figures import counted, lasted, seconds, size
+from reenact.tape.event import Note, SiteNamed
+from reenact.tape.reader import Recording
+
+_LISTED = 8
+_MEANING = {
+    "unseen": "not on tape, since it went past every seam; replay refuses it",
+    "fault": "reenact itself failed, so the tape is incomplete",
+    "loop": "its order cannot be kept, so replay may differ",
+}
+
+
+def text(recording: Recording, tape_bytes: int, store: str = "", *, quiet: bool = False) -> str:
+    """A few lines for stderr; when quiet, only what is wrong. `store` is the option with which to find the tape."""
+    lines = [] if quiet else [_summary(recording, tape_bytes)]
+    for slug in dict.fromkeys(note.slug for note, _ in recording.notes):
+        lines += _noted(slug, [noted for noted in recording.notes if noted[0].slug == slug])
+    if not quiet:
+        lines.append(f"reenact: try  reenact show last{store}  or  reenact verify last{store}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _summary(recording: Recording, tape_bytes: int) -> str:
+    run = recording.summary.get("run_id", recording.path.stem)
+    events = f"{counted(len(recording.events), 'event')} in {seconds(lasted(recording))}"
+    end = "" if recording.status == 0 else f", {told(recording.status)}"
+    return f"reenact: recorded {plain(str(run))}: {events}, tape of {size(tape_bytes)}{end}"
+
+
+def _noted(slug: str, noted: list[tuple[Note, SiteNamed | None]]) -> Iterator[str]:
+    yield f"reenact: {_MEANING.get(slug, slug)}:"
+    for note, site in noted[:_LISTED]:
+        yield f"    {plain(note.text.rstrip().rpartition(chr(10))[2])}{_where(site)}"
+    if len(noted) > _LISTED:
+        yield f"    … and {len(noted) - _LISTED:,} more"
+
+
+def _where(site: SiteNamed | None) -> str:
+    if site is None:
+        return ""
+    path = Path(site.file)
+    shown = os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
+    return f"  at {plain(shown)}:{site.line} in {plain(site.place.partition(':')[2])}"

@@ -1,0 +1,204 @@
+"""What a run was and how it ended: the head of a timeline, and part of the JSON of `reenact show --json`."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from reenact.launch import manifest as manifests
+from reenact.launch.manifest import Manifest
+from reenact.providers import Usage
+from reenact.report import moment
+from reenact.report.divergence import plain
+from reenact.report.figures import counted, lasted, seconds
+from reenact.report.terminal import Paint, clip, preview
+from reenact.tape.close import UNKNOWN_STATUS, outcome
+from reenact.tape.reader import Recording
+from reenact.trajectory import Place, Trajectory
+from reenact.trajectory.exchange import class_of, message_of
+
+_LABEL: Final = 10
+_LISTED: Final = 8
+_MEANING: Final = {
+    "unseen": "went past every seam: not on the tape, and refused in replay",
+    "fault": "reenact itself failed while recording, so the tape is incomplete",
+    "loop": "its order cannot be kept, so replay may differ",
+}
+
+
+class Lane(msgspec.Struct, frozen=True):
+    """A strand of the run: its birth path, its name, and how many events it has."""
+
+    path: str
+    name: str
+    events: int
+
+
+class Noted(msgspec.Struct, frozen=True):
+    """Something to be told of the recording. `slug` says what sort: "unseen", "fault" and the like."""
+
+    slug: str
+    text: str
+    site: Place | None
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """A run as a whole.
+
+    `program` is its command line. `started` is ns since 1970, `duration` ns. `recording` says that it still goes on;
+    `outcome` is "ok", "failed", "exit N", "killed…" or "recording". `exit_status` is negative for a signal, None where
+    nobody saw it. `error` is the exception that ended the program. `model_calls` counts requests to models, failed
+    ones too; `usage` is the tokens of all but the `uncounted` answers, which do not tell theirs. `lanes` are those
+    that have events. `digest` is the head of the tape's chain.
+    """
+
+    id: str
+    name: str
+    program: tuple[str, ...]
+    cwd: str
+    python: str
+    reenact: str
+    started: int
+    started_at: str
+    duration: int
+    recording: bool
+    outcome: str
+    exit_status: int | None
+    error: str
+    steps: int
+    model_calls: int
+    events: int
+    usage: Usage
+    uncounted: int
+    lanes: tuple[Lane, ...]
+    notes: tuple[Noted, ...]
+    digest: str
+
+
+def run(recording: Recording, trajectory: Trajectory, *, live: bool = False) -> Run:
+    """The head of a recording. `live` says that its process still writes."""
+    manifest = manifests.decode(recording.manifest)
+    entries = [*trajectory.outside, *(entry for step in trajectory.steps for entry in step.entries)]
+    ended = recording.ended
+    status = recording.status
+    return Run(
+        id=manifest.run_id,
+        name=manifest.name,
+        program=_program(manifest),
+        cwd=manifest.cwd,
+        python=manifest.python,
+        reenact=manifest.reenact,
+        started=manifest.started,
+        started_at=moment.iso(manifest.started),
+        duration=lasted(recording),
+        recording=live,
+        outcome="recording" if live else outcome(recording),
+        exit_status=None if status == UNKNOWN_STATUS else status,
+        error=f"{class_of(ended.error)}: {message_of(ended.error)}" if ended is not None and ended.error else "",
+        steps=len(trajectory.steps),
+        model_calls=sum(bool(entry.model) for entry in entries),
+        events=len(recording.events),
+        usage=_total(entry.usage for entry in entries),
+        uncounted=sum(step.complete and step.usage is None for step in trajectory.steps),
+        lanes=tuple(Lane(lane.path, lane.name, len(lane.events)) for lane in recording.lanes.values() if lane.events),
+        notes=tuple(
+            Noted(note.slug, note.text, Place(site.place, site.file, site.line) if site is not None else None)
+            for note, site in recording.notes
+        ),
+        digest=recording.digest.hex(),
+    )
+
+
+def text(run: Run, *, now: int, width: int, paint: Paint) -> Iterator[str]:
+    """The head for a terminal, line by line."""
+    good = paint.good if run.outcome == "ok" else paint.warn if run.recording else paint.bad
+    yield f"{paint.bold(f'Run {plain(run.id)}')}  {good(clip(told(run.outcome), width - len(run.id) - 6))}"
+    room = width - _LABEL - 2
+    facts = [
+        ("program", clip(plain(shlex.join(run.program)), room)),
+        ("", clip(f"Python {plain(run.python)}, in {plain(run.cwd)}", room)),
+        ("started", _when(run, now)),
+        ("holds", _holds(run)),
+        ("", tokens(run.usage) + _untold(run)),
+    ]
+    for label, value in facts:
+        if value:
+            yield f"  {paint.dim(label.ljust(_LABEL))}{value}"
+    if run.error:
+        for row, line in enumerate(preview(run.error, room, 3)):
+            yield f"  {paint.bad(('' if row else 'error').ljust(_LABEL))}{line}"
+    yield from _notes(run, paint, width)
+
+
+def told(outcome: str) -> str:
+    """An outcome in words that say what it means."""
+    if outcome == "recording":
+        return "still being recorded"
+    if outcome.startswith("killed"):
+        return f"{outcome}: the tape holds all until then"
+    return outcome
+
+
+def tokens(usage: Usage | None) -> str:
+    """Tokens in words; empty for none."""
+    if usage is None or usage == Usage():
+        return ""
+    if not usage.output:
+        return counted(usage.input, "token")
+    cached = f" ({usage.cached_input:,} cached)" if usage.cached_input else ""
+    reasoning = f" ({usage.reasoning:,} reasoning)" if usage.reasoning else ""
+    return f"{usage.input:,} tokens in{cached}, {usage.output:,} out{reasoning}"
+
+
+def where(site: Place | None, cwd: str) -> str:
+    """A line of source, by a path from the run's working directory where it is inside."""
+    if site is None:
+        return ""
+    path = os.path.relpath(site.file, cwd) if cwd and Path(site.file).is_relative_to(cwd) else site.file
+    return plain(f"{path}:{site.line}")
+
+
+def _program(manifest: Manifest) -> tuple[str, ...]:
+    if manifest.entry:
+        return (manifest.entry,)
+    return (Path(manifest.executable).name or "python", *manifest.flags, *manifest.target)
+
+
+def _when(run: Run, now: int) -> str:
+    ago = moment.ago(run.started, now)
+    took = f", took {seconds(run.duration)}" if not run.recording else ""
+    return f"{moment.local(run.started)}{f' ({ago})' if ago else ''}{took}"
+
+
+def _holds(run: Run) -> str:
+    lanes = f" in {counted(len(run.lanes), 'lane')}" if len(run.lanes) > 1 else ""
+    calls = f", {counted(run.model_calls, 'model call')}" if run.model_calls != run.steps else ""
+    return f"{counted(run.steps, 'step')}{calls}, {counted(run.events, 'event')}{lanes}"
+
+
+def _untold(run: Run) -> str:
+    if not run.uncounted:
+        return ""
+    return f"{'; ' if tokens(run.usage) else ''}{counted(run.uncounted, 'answer')} without a count of tokens"
+
+
+def _total(usages: Iterable[Usage | None]) -> Usage:
+    given = [usage for usage in usages if usage is not None]
+    return Usage(*(sum(getattr(usage, name) for usage in given) for name in Usage.__struct_fields__))
+
+
+def _notes(run: Run, paint: Paint, width: int) -> Iterator[str]:
+    for slug in dict.fromkeys(note.slug for note in run.notes):
+        noted = [note for note in run.notes if note.slug == slug]
+        yield f"  {paint.warn('!')} {clip(_MEANING.get(slug, plain(slug)), width - 4)}"
+        for note in noted[:_LISTED]:
+            said = note.text.rstrip().rpartition("\n")[2]
+            site = where(note.site, run.cwd)
+            yield clip(f"      {plain(said)}{f'  at {site}' if site else ''}", width)
+        if len(noted) > _LISTED:
+            yield f"      … and {len(noted) - _LISTED:,} more"

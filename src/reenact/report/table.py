@@ -1,0 +1,143 @@
+"""The runs of a store as a table, the newest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+
+from reenact.providers.route import place_of
+from reenact.report import moment
+from reenact.report.divergence import plain
+from reenact.report.figures import seconds, size
+from reenact.report.terminal import Paint, clip, columns, padded
+from reenact.tape.listing import Listed
+
+FORMAT: Final = 1
+_GAP: Final = "  "
+
+
+class RunRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A run in the JSON of `reenact runs --json`, a list of these, the newest first.
+
+    `started` is ns since 1970, `duration` ns, `bytes` the size of the tape. `model_calls` counts the requests to
+    models, failed ones too, by their URLs. `outcome` is "ok", "failed", "exit N",
+    "killed…", "recording" or "unreadable", and `reason` says why it is the last. What is null is not known before the
+    tape is closed.
+    """
+
+    id: str
+    program: str
+    path: str
+    started: int
+    started_at: str
+    outcome: str
+    exit_status: int | None
+    model_calls: int | None
+    events: int | None
+    lanes: int | None
+    duration: int | None
+    bytes: int
+    faults: int
+    reason: str
+
+
+def rows(listing: Sequence[Listed]) -> list[RunRow]:
+    """The table as data."""
+    return [
+        RunRow(
+            id=run.run,
+            program=run.program,
+            path=str(run.path),
+            started=run.started,
+            started_at=moment.iso(run.started),
+            outcome=run.outcome,
+            exit_status=run.exit_status,
+            model_calls=_calls(run),
+            events=run.events,
+            lanes=run.lanes,
+            duration=run.duration,
+            bytes=run.size,
+            faults=run.faults,
+            reason=run.reason,
+        )
+        for run in listing
+    ]
+
+
+class _Row(NamedTuple):
+    run: str
+    started: str
+    ago: str
+    outcome: str
+    calls: str
+    events: str
+    took: str
+    tape: str
+    program: str
+
+
+_TITLES: Final = _Row("RUN", "STARTED", "", "OUTCOME", "CALLS", "EVENTS", "TOOK", "TAPE", "PROGRAM")
+_RIGHT: Final = ("calls", "events", "took", "tape")
+
+
+def text(listing: Sequence[Listed], *, now: int, width: int | None, paint: Paint) -> Iterator[str]:
+    """The table line by line, each cut to `width` columns if there is such a limit."""
+    told = [_row(run, now) for run in listing]
+    widths = {name: max(columns(getattr(row, name)) for row in (_TITLES, *told)) for name in _Row._fields}
+    rest = sum(widths.values()) - widths["program"] + len(_GAP) * (len(widths) - 1)
+    room = max(width - rest, 8) if width is not None else widths["program"]
+    yield paint.dim(_line(_TITLES, widths, room, Paint()))
+    yield from (_line(row, widths, room, paint) for row in told)
+    left = [run.run for run in listing if run.outcome == "killed" and run.events is None]
+    if left:
+        yield ""
+        yield paint.dim(f"{len(left):,} left open by a killed process; reenact fsck --all  closes and counts them")
+
+
+def _row(run: Listed, now: int) -> _Row:
+    return _Row(
+        plain(run.run),
+        moment.local(run.started, seconds=False),
+        moment.ago(run.started, now),
+        plain(run.outcome) + ("*" if run.faults else ""),
+        _number(_calls(run)),
+        _number(run.events),
+        seconds(run.duration) if run.duration is not None else "–",
+        size(run.size),
+        plain(run.program or run.reason),
+    )
+
+
+def _calls(run: Listed) -> int | None:
+    """Requests to models; None where it is not known."""
+    if run.events is None:
+        return None
+    return sum(count for name, count in run.asked if place_of(*name.partition(" ")[::2]) is not None)
+
+
+def _number(number: int | None) -> str:
+    return f"{number:,}" if number is not None else "–"
+
+
+def _line(row: _Row, widths: dict[str, int], room: int, paint: Paint) -> str:
+    cells = []
+    for name, cell in zip(_Row._fields, row, strict=True):
+        filled = cell.rjust(widths[name]) if name in _RIGHT else padded(cell, widths[name])
+        if name == "program":
+            filled = clip(cell, room)
+        elif name == "outcome":
+            filled = _painted(cell, filled, paint)
+        elif name == "run":
+            filled = paint.bold(filled)
+        elif name == "ago":
+            filled = paint.dim(filled)
+        cells.append(filled)
+    return _GAP.join(cells).rstrip()
+
+
+def _painted(outcome: str, filled: str, paint: Paint) -> str:
+    if outcome == "ok":
+        return paint.good(filled)
+    return paint.warn(filled) if outcome == "recording" else paint.bad(filled)

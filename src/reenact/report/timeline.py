@@ -1,0 +1,209 @@
+"""A run as a timeline: every step with what was new in the request, what the model said, and what went wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Final
+
+import msgspec
+
+from reenact.report import moment
+from reenact.report import run as runs
+from reenact.report.divergence import plain
+from reenact.report.figures import counted, seconds, size
+from reenact.report.run import Run, tokens, where
+from reenact.report.speech import Said, said
+from reenact.report.terminal import Paint, clip, columns, preview
+from reenact.trajectory import Entry, Step, Trajectory, Trouble
+
+FORMAT: Final = 1
+NO_LANES: Final[Mapping[str, str]] = {}
+_LABEL: Final = 9
+_GUTTER: Final = 4 + _LABEL
+_FIRST, _LAST = 3, 5  # of many new messages, those that are shown
+_HOUSEKEEPING: Final = ("close", "connect", "wait")
+_USUAL_ENDS: Final = frozenset(
+    {"stop", "end_turn", "tool_use", "tool_calls", "function_call", "completed", "STOP", "stop_sequence", "COMPLETE"}
+)
+_STYLES: Final = {"call": "name", "hosted": "name", "thinking": "dim", "system": "dim"}
+
+
+class Timeline(msgspec.Struct, frozen=True, kw_only=True):
+    """The JSON of `reenact show RUN --json`: the run, its steps, and the events that belong to no step.
+
+    `timeline` is the version of this form. Times are ns since the run began unless a field says otherwise.
+    """
+
+    timeline: int = FORMAT
+    run: Run
+    steps: tuple[Step, ...]
+    outside: tuple[Entry, ...]
+
+
+def text(run: Run, trajectory: Trajectory, *, now: int, width: int, paint: Paint) -> Iterator[str]:
+    """The timeline for a terminal, line by line."""
+    yield from runs.text(run, now=now, width=width, paint=paint)
+    lanes = {lane.path: lane.name for lane in run.lanes} if len(run.lanes) > 1 else {}
+    view = _View(run, lanes, width, paint)
+    items: list[Step | Entry] = [*trajectory.steps, *trajectory.outside]
+    items.sort(key=lambda item: item.attempts[0] if isinstance(item, Step) else item.event)
+    for outside, group in groupby(items, key=lambda item: isinstance(item, Entry)):
+        if outside:
+            lines = list(view.others(item for item in group if isinstance(item, Entry)))
+            yield from ("", *lines) if lines else ()
+            continue
+        for item in group:
+            if isinstance(item, Step):
+                yield ""
+                yield from view.step(item)
+    if not items:
+        yield from ("", "  It asked nobody: no HTTP, no sleep, no standard input.")
+    elif trajectory.steps:
+        yield from ("", *(paint.dim(clip(line, width)) for line in _legend(run, trajectory.steps[-1])))
+
+
+def _legend(run: Run, last: Step) -> tuple[str, ...]:
+    return (
+        "→ new in the request   ← what the model said   · what happened besides   ! what went wrong",
+        f"reenact show {plain(run.id)}@{last.number}  shows step {last.number} in full",
+    )
+
+
+def heading(begin: str, step: Step, run: Run, width: int, paint: Paint, lanes: Mapping[str, str] = NO_LANES) -> str:
+    """The first line of a step; its lane is told where `lanes` has it."""
+    took = seconds(step.answered - step.began) if step.answered is not None else "no answer"
+    facts = [took, plain(step.served or step.model or step.api), tokens(step.usage), where(step.site, run.cwd)]
+    facts.append(_lane(step.lane, lanes))
+    rest = clip("   ".join([moment.offset(step.began), *(fact for fact in facts if fact)]), width - len(begin) - 2)
+    return f"{paint.bold(begin)}  {rest}"
+
+
+class _View:
+    """What the lines of one timeline have in common."""
+
+    def __init__(self, run: Run, lanes: dict[str, str], width: int, paint: Paint) -> None:
+        self._run = run
+        self._lanes = lanes
+        self._width = width
+        self._paint = paint
+
+    def step(self, step: Step) -> Iterator[str]:
+        yield heading(f"Step {step.number}", step, self._run, self._width, self._paint, self._lanes)
+        yield from self._question(step)
+        shown = set(step.attempts)
+        yield from self._attempts(step, shown)
+        if step.answer is not None:
+            for part in said([step.answer]):
+                yield from self._said("←", part)
+        if step.finish_reason and step.complete and step.finish_reason not in _USUAL_ENDS:
+            yield self._remark(f"the model stopped because of: {plain(step.finish_reason)}", bad=True)
+        yield from self._entries([entry for entry in step.entries if entry.event not in shown])
+
+    def others(self, entries: Iterable[Entry]) -> Iterator[str]:
+        """Events outside the steps."""
+        shown = [entry for entry in entries if entry.kind not in _HOUSEKEEPING or entry.trouble is not None]
+        for entry, count in _folded(shown):
+            facts = [moment.offset(entry.began), _what(entry, count, self._width - 36)]
+            facts += [where(entry.site, self._run.cwd), _lane(entry.lane, self._lanes)]
+            yield clip(f"  · {'   '.join(fact for fact in facts if fact)}", self._width)
+            yield from self._wrong(entry)
+
+    def _question(self, step: Step) -> Iterator[str]:
+        news = step.news
+        parts = list(said(news.messages))
+        if news.rewritten and news.lost:
+            gone = counted(len(news.lost), "earlier message")
+            how = "rewritten" if parts else "cut back"
+            yield self._remark(f"the history was {how}: {gone} gone or changed", bad=True)
+        elif not parts:
+            yield self._remark("says nothing new" if not step.begins else "says nothing that can be read")
+        skipped = len(parts) - _FIRST - _LAST
+        if skipped > 1:
+            yield from (line for part in parts[:_FIRST] for line in self._said("→", part))
+            yield self._remark(f"… {skipped} more")
+            parts = parts[-_LAST:]
+        yield from (line for part in parts for line in self._said("→", part))
+
+    def _attempts(self, step: Step, shown: set[int]) -> Iterator[str]:
+        """What went wrong in each attempt; backoffs before the next one are `shown` so."""
+        attempts = [entry for entry in step.entries if entry.event in step.attempts]
+        for number, entry in enumerate(attempts):
+            following = attempts[number + 1] if number + 1 < len(attempts) else None
+            after = ""
+            if following is not None:
+                waited = following.began - (entry.ended if entry.ended is not None else entry.began)
+                shown.update(e.event for e in step.entries if entry.event < e.event < following.event and _slept(e))
+                after = f"{'tried' if entry.trouble else 'asked'} again after {seconds(waited)}"
+            if entry.trouble is not None:
+                yield from self._trouble(entry.trouble, after)
+            elif after:
+                yield self._remark(f"the answer was not there yet; {after}")
+
+    def _entries(self, entries: Sequence[Entry]) -> Iterator[str]:
+        """What the tools did across boundaries."""
+        shown = [entry for entry in entries if entry.kind not in _HOUSEKEEPING or entry.trouble is not None]
+        for entry, count in _folded(shown):
+            yield self._remark(_what(entry, count, self._width - 36))
+            yield from self._wrong(entry)
+
+    def _wrong(self, entry: Entry) -> Iterator[str]:
+        # an HTTP status that is an error stands in the line of the entry
+        if entry.trouble is not None and (not refused(entry.trouble) or entry.trouble.message):
+            yield from self._trouble(entry.trouble)
+
+    def _trouble(self, trouble: Trouble, after: str = "") -> Iterator[str]:
+        words = f"{trouble.status if refused(trouble) else ''} {trouble.type}".strip() or "failed"
+        said_ = f"{words}: {trouble.message}" if trouble.message else words
+        for row, line in enumerate(preview(said_, self._width - _GUTTER, 2)):
+            yield f"  {self._paint.bad(('' if row else '! error').ljust(_LABEL + 2))}{self._paint.bad(line)}"
+        if after:
+            yield self._remark(after)
+
+    def _said(self, arrow: str, part: Said) -> Iterator[str]:
+        style = _STYLES.get(part.label, "")
+        for row, line in enumerate(preview(part.short, self._width - _GUTTER, 2)):
+            label = (" " * (_LABEL + 2)) if row else f"{arrow} {plain(part.label)[: _LABEL - 1].ljust(_LABEL)}"
+            painted = self._paint.bad(line) if part.bad else getattr(self._paint, style)(line) if style else line
+            yield f"  {self._paint.dim(label)}{painted}"
+
+    def _remark(self, words: str, *, bad: bool = False) -> str:
+        line = clip(words, self._width - 4)
+        return f"  {self._paint.warn(f'! {line}') if bad else self._paint.dim(f'· {line}')}"
+
+
+def _lane(path: str, lanes: Mapping[str, str]) -> str:
+    if path not in lanes:
+        return ""
+    name = plain(lanes[path])
+    return f"lane {path}{f' ({name})' if name and columns(name) <= 16 else ''}"
+
+
+def refused(trouble: Trouble) -> bool:
+    """Whether the answer itself is what went wrong."""
+    return trouble.status is not None and trouble.status >= 400
+
+
+def _slept(entry: Entry) -> bool:
+    return entry.kind == "sleep"
+
+
+def _folded(entries: Sequence[Entry]) -> Iterator[tuple[Entry, int]]:
+    """Neighbours that say the same are one, with how many they are."""
+    for _, group in groupby(entries, key=lambda e: (e.kind, e.name, e.status, e.lane, e.value, e.trouble and e.event)):
+        first, *rest = group
+        yield first, 1 + len(rest)
+
+
+def _what(entry: Entry, count: int, width: int) -> str:
+    times = f" ×{count}" if count > 1 else ""
+    facts = [clip(plain(entry.name), width) + times]
+    if entry.kind == "stdin":
+        facts = [f"standard input{times}", clip(plain(entry.value.rstrip("\n")), width) or "(its end)"]
+    if entry.kind == "http":
+        facts.append(str(entry.status) if entry.status is not None else "")
+        facts.append(plain(entry.model))
+        facts.append(tokens(entry.usage))
+        facts.append(size(entry.received) if entry.received else "")
+        facts.append(seconds(entry.ended - entry.began) if entry.ended is not None else "")
+    return "   ".join(fact for fact in facts if fact)

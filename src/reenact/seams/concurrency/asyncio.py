@@ -1,0 +1,227 @@
+"""The seam in asyncio: a lane for each task, and the gate at which a loop's coroutines wait for their turn.
+
+A loop that has nothing of ours ready to run is at rest. Only then is one more thing let in: one outcome, or the
+timers that are due. Which it was, and in which order, is on tape; in replay the tape decides, and no time passes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import asyncio.base_events
+import math
+from asyncio import AbstractEventLoop
+from collections.abc import Callable
+from typing import Any
+
+from reenact import _real
+from reenact.engine.gate import Gate
+from reenact.engine.lane import MUTED, enter, get_lane, leave, muted
+from reenact.engine.order import PATIENCE
+from reenact.engine.session import Session
+from reenact.seams.concurrency.loopgate import RecordGate, ReplayGate
+from reenact.seams.patch import Patches
+from reenact.tape.event import DrawKind
+
+_GATES = "_reenact_gates"
+_getframe = _real.getframe
+
+
+def install(patches: Patches) -> None:
+    """Meets every loop that is built on `asyncio.BaseEventLoop`."""
+    base = asyncio.base_events.BaseEventLoop
+    patches.set(base, "create_task", _create_task(base.create_task))
+    patches.set(base, "run_forever", _run_forever(base.run_forever))
+    patches.set(base, "call_soon_threadsafe", _call_soon_threadsafe(base.call_soon_threadsafe))
+    patches.set(base, "_asyncgen_finalizer_hook", _finalizer(base._asyncgen_finalizer_hook))  # type: ignore[attr-defined]
+
+
+def _create_task(real: Callable[..., Any]) -> Callable[..., Any]:
+    def create_task(self: AbstractEventLoop, coro: Any, **kwargs: Any) -> Any:
+        lane = get_lane()
+        if lane is None or lane.session is None:
+            return real(self, coro, **kwargs)
+        child = lane.child(str(kwargs.get("name") or getattr(coro, "__qualname__", type(coro).__name__)))
+        context = kwargs.get("context")
+        if context is not None:
+            context.run(enter, child)
+            return real(self, coro, **kwargs)
+        token = enter(child)
+        try:
+            return real(self, coro, **kwargs)
+        finally:
+            leave(token)
+
+    return create_task
+
+
+def _finalizer(real: Callable[..., None]) -> Callable[..., None]:
+    def _asyncgen_finalizer_hook(self: AbstractEventLoop, agen: Any) -> None:
+        # the collector runs when it runs: what it closes is in no lane, or lanes would not be the same in every run
+        with muted():
+            real(self, agen)
+
+    return _asyncgen_finalizer_hook
+
+
+def _run_forever(real: Callable[..., None]) -> Callable[..., None]:
+    def run_forever(self: AbstractEventLoop) -> None:
+        lane = get_lane()
+        if lane is not None and lane.session is not None:
+            attach(self, lane.session)
+        real(self)
+
+    return run_forever
+
+
+def _call_soon_threadsafe(real: Callable[..., Any]) -> Callable[..., Any]:
+    def call_soon_threadsafe(self: AbstractEventLoop, *args: Any, **kwargs: Any) -> Any:
+        gates: _Gates | None = self.__dict__.get(_GATES)
+        handle = real(self, *args, **kwargs)
+        if gates is not None and get_lane() is not MUTED:
+            gates.disturb()
+        return handle
+
+    return call_soon_threadsafe
+
+
+def attach(loop: AbstractEventLoop, session: Session) -> None:
+    """Puts a gate for `session` on `loop`, unless there is one or the loop has no selector of its own."""
+    gates: _Gates | None = loop.__dict__.get(_GATES) if hasattr(loop, "__dict__") else None
+    if gates is None:
+        if not hasattr(loop, "_selector") or not hasattr(loop, "_ready"):
+            session.note("loop", f"the event loop {type(loop).__module__}.{type(loop).__qualname__} cannot be ordered")
+            return
+        gates = loop.__dict__[_GATES] = _Gates(loop)
+    gates.of(session)
+    session.gates = _gate_finder(session)
+
+
+def detach(loop: AbstractEventLoop, session: Session) -> None:
+    """The session has ended, the loop goes on."""
+    gates: _Gates | None = loop.__dict__.get(_GATES)
+    if gates is not None:
+        gates.drop(session)
+
+
+def _gate_finder(session: Session) -> Callable[[], Gate | None]:
+    def find() -> Gate | None:
+        loop = asyncio._get_running_loop()
+        gates: _Gates | None = loop.__dict__.get(_GATES) if loop is not None and hasattr(loop, "__dict__") else None
+        return gates.of(session) if gates is not None else None
+
+    return find
+
+
+class _Gates:
+    """Takes the place of a loop's selector and clock, and asks each session's gate when the loop comes to rest."""
+
+    def __init__(self, loop: Any) -> None:
+        self._loop = loop
+        self._gates: dict[Session, RecordGate | ReplayGate] = {}
+        self._select = loop._selector.select
+        self._clock = loop.time
+        self._loop_code = asyncio.base_events.BaseEventLoop._run_once.__code__  # type: ignore[attr-defined]
+        self.now: float = self._clock()
+        loop._selector.select = self.select
+        loop.time = self.time
+
+    def of(self, session: Session) -> RecordGate | ReplayGate:
+        gate = self._gates.get(session)
+        if gate is None:
+            kind = ReplayGate if session.plan.prefix is not None else RecordGate
+            gate = self._gates[session] = kind(self._loop, session, session.next_loop())
+            if isinstance(gate, ReplayGate):
+                # before everything on the tape, whatever the clock of this machine shows
+                self.now = min(self.now, 0.0)
+        return gate
+
+    def drop(self, session: Session) -> None:
+        self._gates.pop(session, None)
+        if not self._gates:
+            del self._loop._selector.select, self._loop.time, self._loop.__dict__[_GATES]
+
+    def disturb(self) -> None:
+        """Something outside of the loop has given it something to run."""
+        for gate in self._gates.values():
+            gate.session.order.ready(gate.strand)
+
+    def time(self) -> float:
+        """The loop's own turns see the time that the gate holds; everyone else reads the clock, on tape."""
+        frame = _getframe(1)
+        if frame.f_code is self._loop_code:
+            return float(self.now)
+        lane = get_lane()
+        if lane is None or lane.session is None:
+            return float(self._clock()) if self._replaying is None else self.now
+        drawn = lane.session.draw(lane, DrawKind.LOOP_TIME, self._clock, frame)
+        return float(drawn) if isinstance(drawn, int | float) else self.now
+
+    @property
+    def _replaying(self) -> ReplayGate | None:
+        for gate in self._gates.values():
+            if isinstance(gate, ReplayGate):
+                return gate
+        return None
+
+    def select(self, timeout: float | None = None) -> Any:
+        """One wait of the loop for something to do."""
+        replaying = self._replaying
+        if replaying is not None:
+            return self._select_replaying(replaying)
+        return self._select_recording()
+
+    def _select_recording(self) -> Any:  # noqa: C901  one wait, told in one piece
+        loop = self._loop
+        now = self._clock()
+        wait: float | None = None
+        if loop._stopping or loop._ready:
+            wait = 0.0
+        elif loop._scheduled:
+            wait = max(loop._scheduled[0].when() - now, 0.0)
+        fired = False
+        if not loop._stopping:
+            first, until = self._first_due(now)
+            for gate in self._recording():
+                rest = gate.rest(until if gate is first else -math.inf)
+                fired = fired or rest.fired
+                if rest.go:
+                    wait = 0.0
+                elif rest.ask_again:
+                    wait = PATIENCE if wait is None or gate is first else min(wait, PATIENCE)
+            if fired:
+                self.now = max(self.now, until)
+        if not fired:
+            self._go_to(now)
+        events = self._select(wait)
+        for gate in self._recording():
+            gate.claim()
+        if not fired:
+            self._go_to(self._clock())
+        return events
+
+    def _recording(self) -> list[RecordGate]:
+        return [gate for gate in self._gates.values() if isinstance(gate, RecordGate)]
+
+    def _go_to(self, now: float) -> None:
+        """Time goes on, but never past a timer of a run: that fires when its gate has let it in and written it down."""
+        if self._first_due(now)[0] is None:
+            self.now = max(self.now, now)
+
+    def _first_due(self, now: float) -> tuple[RecordGate | None, float]:
+        """The gate whose timer is due first, and the time up to which only its timers are."""
+        due = sorted((gate.earliest(now), gate.index, gate) for gate in self._recording() if gate.earliest(now) <= now)
+        if not due:
+            return None, now
+        return due[0][2], now if len(due) == 1 else max(due[0][0], math.nextafter(due[1][0], -math.inf))
+
+    def _select_replaying(self, gate: ReplayGate) -> Any:
+        loop = self._loop
+        if loop._stopping:
+            return self._select(0)
+        moved = gate.spin() if gate.busy() else gate.rest()
+        if moved is not None:
+            self.now = max(self.now, moved)
+            return self._select(0)
+        events = self._select(0 if loop._ready else PATIENCE)
+        gate.claim()
+        return events

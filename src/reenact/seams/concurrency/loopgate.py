@@ -1,0 +1,268 @@
+"""The gates of event loops: where a run's outcomes, timers and signals wait to be let in, one at a time.
+
+A gate looks into a loop of asyncio's own kind: what is ready, and what is scheduled. It acts only when nothing of its
+session's is ready to run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from reenact import _real
+from reenact.engine.crossing import STUCK_AFTER_NS
+from reenact.engine.lane import get_lane_of
+from reenact.engine.order import PATIENCE
+from reenact.engine.session import Session
+from reenact.tape.event import Signal, Spun, Timer
+
+SPIN_NS = 100_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """What a gate did when its loop was about to wait: `go`, it let something in; `fired`, that was timers.
+
+    `ask_again`: the baton was not to be had, and the loop must not sleep for long.
+    """
+
+    go: bool = False
+    fired: bool = False
+    ask_again: bool = False
+
+
+_GO = Rest(go=True)
+_FIRED = Rest(go=True, fired=True)
+_IDLE = Rest()
+_ASKED = Rest(ask_again=True)
+
+
+class LoopGate:
+    """The gate of one session on one loop."""
+
+    def __init__(self, loop: Any, session: Session, index: int) -> None:
+        self._loop = loop
+        self.session = session
+        self.index = index
+        self.strand = session.strand()
+        self.strand.also = self._wake_loop
+
+    def busy(self) -> bool:
+        """Whether the loop has something of this session's ready to run."""
+        return any(self._owns(handle) for handle in self._loop._ready)
+
+    def claim(self) -> None:
+        """Before the loop runs something of this session's that was not let in here, it waits for the baton."""
+        order = self.session.order
+        if self.busy() and not order.has(self.strand):
+            if not self.session.exclusive:
+                # other runs and the rest of the process turn on this loop too: it never waits for one of them
+                order.leave(self.strand)
+                return
+            self._withdraw()
+            order.ready(self.strand)
+            order.await_turn(self.strand)
+
+    def _withdraw(self) -> None:
+        """The loop no longer asks to let something in: it has something of its own to run first."""
+
+    def due(self, now: float) -> list[float]:
+        """When the timers of this session that are due were to fire."""
+        scheduled = self._loop._scheduled
+        if not scheduled or scheduled[0].when() > now:
+            return []
+        return [handle.when() for handle in scheduled if handle.when() <= now and self._owns(handle)]
+
+    def earliest(self, now: float) -> float:
+        """The first of them; infinity when none is due."""
+        return min(self.due(now), default=math.inf)
+
+    def _owns(self, handle: Any) -> bool:
+        lane = get_lane_of(handle._context)
+        return not handle.cancelled() and lane is not None and lane.session is self.session
+
+    def _wake_loop(self) -> None:
+        try:
+            self._loop._write_to_self()
+        except (AttributeError, OSError):
+            return
+
+
+class RecordGate(LoopGate):
+    """Lets outcomes and timers in one at a time, in the order of their arrival, and writes that order down."""
+
+    def __init__(self, loop: Any, session: Session, index: int) -> None:
+        super().__init__(loop, session, index)
+        self._arrived: deque[asyncio.Future[None]] = deque()
+        self._asking = False
+        self._asked_at = 0
+        self._turns = 0
+        self._waiting_since = 0
+
+    async def turn(self) -> None:
+        """Waits until the loop is at rest and this outcome is the next."""
+        future = self._loop.create_future()
+        self._arrived.append(future)
+        await future
+
+    def _withdraw(self) -> None:
+        if self._asking:
+            self._asking = False
+            self.session.order.withdraw(self.strand)
+
+    def push(self, deliver: Callable[[], None]) -> None:
+        """Calls `deliver` when the loop is at rest and this is the next."""
+        future: asyncio.Future[None] = self._loop.create_future()
+        future.add_done_callback(lambda _: deliver())
+        self._arrived.append(future)
+        self._wake_loop()
+
+    def on_tick(self, tick: int, deliver: Callable[[], None]) -> None:
+        """Only a replay waits for ticks of a tape."""
+        raise NotImplementedError(tick, deliver)
+
+    async def tick(self, tick: int) -> None:
+        """Only a replay waits for ticks of a tape."""
+        raise NotImplementedError(tick)
+
+    def rest(self, now: float) -> Rest:
+        """Called whenever the loop is about to wait. Timers up to `now` may be let in."""
+        order = self.session.order
+        due = len(self.due(now))
+        while self._arrived and self._arrived[0].done():
+            del self._arrived[0]
+        if self.busy():
+            return self._spin(now, due)
+        if not due and not self._arrived:
+            if self._asking:
+                self._asking = False
+                order.leave(self.strand)
+            order.park(self.strand)
+            return _IDLE
+        if not self._asking:
+            self._asking = True
+            self._asked_at = _real.monotonic_ns()
+            granted = order.arrive(self.strand)
+        else:
+            granted = self.strand.take()
+        if not granted and _real.monotonic_ns() - self._asked_at > PATIENCE * 1e9:
+            order.force()
+            granted = self.strand.take()
+        return self._let_in(now, due) if granted else _ASKED
+
+    def _let_in(self, now: float, due: int) -> Rest:
+        self._asking = False
+        self._turns = self._waiting_since = 0
+        if due:
+            self.session.keep(Timer(self.index, now, due))
+            return _FIRED
+        self._arrived.popleft().set_result(None)
+        return _GO
+
+    def _spin(self, now: float, due: int) -> Rest:
+        """A program that never rests (it polls with `sleep(0)`) is let wait for what it polls for, but not for ever."""
+        self._turns += 1
+        if not due and not self._arrived:
+            self._waiting_since = 0
+        elif not self._waiting_since:
+            self._waiting_since = _real.monotonic_ns()
+        elif _real.monotonic_ns() - self._waiting_since > SPIN_NS:
+            self.session.keep(Spun(self._turns))
+            return self._let_in(now, due)
+        return _IDLE
+
+
+class ReplayGate(LoopGate):
+    """Lets in what the tape says comes next. Time is what the tape says it was."""
+
+    def __init__(self, loop: Any, session: Session, index: int) -> None:
+        super().__init__(loop, session, index)
+        tape = session.plan.prefix
+        assert tape is not None  # noqa: S101  that is what makes it a replay
+        self._ticks = tape.ticks
+        self._complete = tape.closed_by_itself
+        self._waiting: dict[int, asyncio.Future[None]] = {}
+        self._spun = tape.spun
+        self._turns = 0
+        self._stuck_since = 0
+        self._stuck_at = -1
+        for tick, record in enumerate(self._ticks):
+            if (isinstance(record, Timer) and record.loop == index) or isinstance(record, Signal):
+                session.order.want(tick, self.strand)
+
+    async def turn(self) -> None:
+        """Only a recording waits for its turn."""
+        raise NotImplementedError
+
+    def push(self, deliver: Callable[[], None]) -> None:
+        """Only a recording is pushed to."""
+        raise NotImplementedError(deliver)
+
+    def on_tick(self, tick: int, deliver: Callable[[], None]) -> None:
+        """Calls `deliver` when the replay has come to `tick`."""
+        future: asyncio.Future[None] = self._loop.create_future()
+        future.add_done_callback(lambda _: deliver())
+        self._waiting[tick] = future
+        self.session.order.want(tick, self.strand)
+
+    async def tick(self, tick: int) -> None:
+        """Waits until the replay has come to `tick`."""
+        future = self._loop.create_future()
+        if tick >= 0:
+            self._waiting[tick] = future
+            self.session.order.want(tick, self.strand)
+        await future
+
+    def spin(self) -> float | None:
+        """Called when the loop is not at rest: what was let in all the same is let in after as many turns."""
+        self._turns += 1
+        order = self.session.order
+        after = self._spun.get(order.cursor)
+        if after is None or self._turns < after or not order.skip(self.strand):
+            return 0.0
+        return self._let_in(order.cursor - 1)
+
+    def rest(self) -> float | None:
+        """Called when the loop is at rest. The loop time to go to when something was let in, else None."""
+        order = self.session.order
+        order.park(self.strand)
+        if self.strand.take():
+            self._stuck_since = 0
+            return self._let_in(order.cursor - 1)
+        if order.cursor >= len(self._ticks):
+            return self._beyond()
+        order.force()
+        self._watch()
+        return None
+
+    def _let_in(self, tick: int) -> float:
+        self._turns = 0
+        record = self._ticks[tick]
+        if isinstance(record, Timer):
+            return record.when
+        if isinstance(record, Signal) and self.session.call_handler is not None:
+            self._loop.call_soon(self.session.call_handler, record.number)
+        future = self._waiting.pop(tick, None)
+        if future is not None and not future.done():
+            future.set_result(None)
+        return 0.0
+
+    def _beyond(self) -> float | None:
+        """The tape has no more to say: timers of ours still fire, in order, without waiting."""
+        scheduled = self._loop._scheduled
+        if scheduled:
+            return float(scheduled[0].when())
+        self._watch()
+        return None
+
+    def _watch(self) -> None:
+        """Notices when nobody can go on any more."""
+        order, now = self.session.order, _real.monotonic_ns()
+        if order.cursor != self._stuck_at or not order.stuck or not self._stuck_since:
+            self._stuck_at, self._stuck_since = order.cursor, now
+        elif now - self._stuck_since > STUCK_AFTER_NS:
+            self.session.stuck()

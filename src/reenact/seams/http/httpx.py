@@ -1,0 +1,222 @@
+"""The seam in httpx and httpx2: the transport that a client picks for a URL, whatever kind it is.
+
+Clients made before recording began are met too, and transports that others provide. Transports that never leave the
+process (ASGI, WSGI, mock) pass through untouched.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from types import ModuleType
+from typing import Any
+
+from reenact.engine import failure
+from reenact.engine.call import Call
+from reenact.engine.crossing import Answer, Crossing
+from reenact.engine.lane import current, muted
+from reenact.seams.http.exchange import Head, begin, decode_head, encode_head, raw_pairs, request, text_pairs
+from reenact.seams.patch import Patches
+from reenact.tape.event import Failed, Kind, PartKind
+
+_INSIDE = ("ASGITransport", "WSGITransport", "MockTransport")
+
+
+def install(module: ModuleType, patches: Patches) -> None:
+    """Meets every client of `module`, which is httpx or httpx2."""
+    seam = _Seam(module)
+    for client, wrap in ((module.Client, seam.wrap_sync), (module.AsyncClient, seam.wrap_async)):
+        patches.set(client, "_transport_for_url", _picking(client._transport_for_url, wrap))
+    for name in ("aclose", "__aexit__"):
+        patches.set(module.AsyncHTTPTransport, name, _closing(getattr(module.AsyncHTTPTransport, name)))
+
+
+def _closing(real: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
+    async def close(self: Any, *args: Any) -> None:
+        lane = current()
+        if lane is None:
+            await real(self, *args)
+            return
+
+        async def perform() -> Answer:
+            await real(self, *args)
+            return Answer(PartKind.VALUE, b"")
+
+        await Crossing.begin(lane, Call(Kind.CLOSE, "close the client"), _unexpected).apull(perform)
+
+    return close
+
+
+def _beneath(module: ModuleType) -> tuple[ModuleType, ...]:
+    """The libraries whose exceptions are the causes of httpx's own."""
+    import socket
+    import ssl
+
+    found: list[ModuleType] = [ssl, socket]
+    for name in ("httpcore2" if module.__name__ == "httpx2" else "httpcore", "anyio", "h11"):
+        try:
+            found.append(importlib.import_module(name))
+        except ImportError:
+            continue
+    return tuple(found)
+
+
+def _unexpected(failed: Failed) -> BaseException:
+    return failure.decode(failed, ())
+
+
+async def _nothing() -> None:
+    """There is no connection to release in replay."""
+
+
+def _picking(original: Callable[..., Any], wrap: Callable[[Any], Any]) -> Callable[..., Any]:
+    def _transport_for_url(self: Any, url: Any) -> Any:
+        transport = original(self, url)
+        return transport if current() is None else wrap(transport)
+
+    return _transport_for_url
+
+
+class _Seam:
+    """The transports and streams for one generation of httpx, as subclasses of its own."""
+
+    def __init__(self, module: ModuleType) -> None:  # noqa: C901  it is four small classes
+        self._module = module
+        self._modules = (module, *_beneath(module))
+        self._inside = tuple(getattr(module, name) for name in _INSIDE if hasattr(module, name))
+        seam = self
+
+        class Transport(module.BaseTransport):  # type: ignore[misc, name-defined]
+            def __init__(self, inner: Any) -> None:
+                self._inner = inner
+
+            def handle_request(self, request: Any) -> Any:
+                return seam.cross(self._inner, request)
+
+        class AsyncTransport(module.AsyncBaseTransport):  # type: ignore[misc, name-defined]
+            def __init__(self, inner: Any) -> None:
+                self._inner = inner
+
+            async def handle_async_request(self, request: Any) -> Any:
+                return await seam.across(self._inner, request)
+
+        class Stream(module.SyncByteStream):  # type: ignore[misc, name-defined]
+            def __init__(self, crossing: Crossing, real: Any) -> None:
+                self._crossing, self._real = crossing, real
+
+            def __iter__(self) -> Iterator[bytes]:
+                chunks = iter(self._real) if self._real is not None else iter(())
+                while True:
+                    answer = self._crossing.pull(lambda: _chunk(next(chunks, None)))
+                    if answer.kind is PartKind.END:
+                        return
+                    yield answer.data
+
+            def close(self) -> None:
+                if self._real is not None:
+                    with muted():
+                        self._real.close()
+                self._crossing.abandon()
+
+        class AsyncStream(module.AsyncByteStream):  # type: ignore[misc, name-defined]
+            def __init__(self, crossing: Crossing, real: Any) -> None:
+                self._crossing, self._real = crossing, real
+
+            async def __aiter__(self) -> AsyncIterator[bytes]:
+                chunks = aiter(self._real) if self._real is not None else None
+
+                async def following() -> Answer:
+                    data = await anext(chunks, None) if chunks is not None else None
+                    if data is None and self._real is not None:
+                        # the connection goes back before the end is told, so that nothing is left to wait for
+                        real, self._real = self._real, None
+                        await real.aclose()
+                    return _chunk(data)
+
+                while True:
+                    answer = await self._crossing.apull(following)
+                    if answer.kind is PartKind.END:
+                        return
+                    yield answer.data
+
+            async def aclose(self) -> None:
+                real, self._real = self._real, None
+                await self._crossing.give_up(real.aclose if real is not None else _nothing)
+
+        self._transport, self._async_transport = Transport, AsyncTransport
+        self._stream, self._async_stream = Stream, AsyncStream
+
+    def wrap_sync(self, transport: Any) -> Any:
+        return transport if isinstance(transport, self._inside) else self._transport(transport)
+
+    def wrap_async(self, transport: Any) -> Any:
+        return transport if isinstance(transport, self._inside) else self._async_transport(transport)
+
+    def cross(self, inner: Any, asked: Any) -> Any:
+        lane = current()
+        if lane is None:
+            return inner.handle_request(asked)
+        body = asked.read()
+        crossing = begin(lane, lambda: _call(asked, body), self._reviver(asked))
+        if crossing is None:
+            return inner.handle_request(asked)
+        real: list[Any] = []
+
+        def perform() -> Answer:
+            real.append(inner.handle_request(asked))
+            return _head(real[0])
+
+        answer = crossing.pull(perform)
+        return self._response(crossing, answer, real[0] if real else None, self._stream)
+
+    async def across(self, inner: Any, asked: Any) -> Any:
+        lane = current()
+        if lane is None:
+            return await inner.handle_async_request(asked)
+        body = await asked.aread()
+        crossing = begin(lane, lambda: _call(asked, body), self._reviver(asked))
+        if crossing is None:
+            return await inner.handle_async_request(asked)
+        real: list[Any] = []
+
+        async def perform() -> Answer:
+            real.append(await inner.handle_async_request(asked))
+            return _head(real[0])
+
+        answer = await crossing.apull(perform)
+        return self._response(crossing, answer, real[0] if real else None, self._async_stream)
+
+    def _response(self, crossing: Crossing, answer: Answer, real: Any, stream: Callable[..., Any]) -> Any:
+        if real is not None:
+            real.stream = stream(crossing, real.stream)
+            return real
+        head = decode_head(answer.data)
+        extensions = {"http_version": head.version.encode(), "reason_phrase": head.reason.encode("latin-1")}
+        return self._module.Response(
+            head.status, headers=raw_pairs(head.headers), stream=stream(crossing, None), extensions=extensions
+        )
+
+    def _reviver(self, asked: Any) -> Callable[[Failed], BaseException]:
+        def dress(error: BaseException) -> None:
+            if isinstance(error, self._module.RequestError):
+                error.request = asked
+
+        return lambda failed: failure.decode(failed, self._modules, dress)
+
+
+def _call(asked: Any, body: bytes) -> Any:
+    return request(asked.method, str(asked.url), text_pairs(asked.headers.raw), body)
+
+
+def _head(real: Any) -> Answer:
+    def encode() -> bytes:
+        extensions = real.extensions
+        reason = extensions.get("reason_phrase", b"").decode("latin-1")
+        version = extensions.get("http_version", b"HTTP/1.1").decode("latin-1")
+        return encode_head(Head(real.status_code, text_pairs(real.headers.raw), reason, version))
+
+    return Answer(PartKind.HEAD, b"", encode)
+
+
+def _chunk(data: bytes | None) -> Answer:
+    return Answer(PartKind.END, b"") if data is None else Answer(PartKind.CHUNK, bytes(data))

@@ -1,0 +1,143 @@
+"""Installs the seams: those of the interpreter at once, those of a library when the agent imports it."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable, Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from reenact.engine.lane import muted
+from reenact.engine.session import Session
+from reenact.seams.concurrency import asyncio as asyncio_seam
+from reenact.seams.concurrency import blocking, threads
+from reenact.seams.patch import Patches
+from reenact.seams.system import clock, entropy, output, process, terminal
+
+Seam = Callable[[ModuleType, Patches], None]
+
+
+def _httpx(module: ModuleType, patches: Patches) -> None:
+    from reenact.seams.http import httpx
+
+    httpx.install(module, patches)
+
+
+def _urllib3(module: ModuleType, patches: Patches) -> None:
+    from reenact.seams.http import urllib3
+
+    urllib3.install(module, patches)
+
+
+def _aiohttp(module: ModuleType, patches: Patches) -> None:
+    from reenact.seams.http import aiohttp
+
+    aiohttp.install(module, patches)
+
+
+SEAMS: dict[str, Seam] = {
+    "httpx": _httpx,
+    "httpx2": _httpx,
+    "urllib3": _urllib3,
+    "aiohttp": _aiohttp,
+    "uuid_utils": entropy.install_uuid_utils,
+    "uuid_utils.compat": entropy.install_uuid_utils,
+    "fastuuid": entropy.install_uuid_utils,
+}
+
+
+class Installed:
+    """The seams while they are in place."""
+
+    def __init__(self) -> None:
+        self._patches = Patches()
+        self._done: set[int] = set()
+        self._finder = _Finder(self)
+        self._shared = False
+
+    def install(self) -> None:
+        """Meets the interpreter now and each library as it comes."""
+        clock.install(self._patches)
+        entropy.install(self._patches)
+        output.install(self._patches)
+        blocking.install(self._patches)
+        threads.install(self._patches)
+        asyncio_seam.install(self._patches)
+        terminal.install(self._patches)
+        for name in SEAMS:
+            module = sys.modules.get(name)
+            if module is not None:
+                self.meet(name, module)
+        sys.meta_path.insert(0, self._finder)
+
+    def take_process(self, session: Session, was_terminal: tuple[bool, bool, bool], finish: Callable[[], None]) -> None:
+        """Meets what belongs to a run that is the whole process: generators, terminal, signals, abrupt exit."""
+        entropy.start(session)
+        terminal.start(session, was_terminal, self._patches)
+        process.install(self._patches, session, finish)
+
+    def share_process(self) -> None:
+        """Meets what runs share with each other and with the rest of a long-lived process."""
+        output.meet_streams(self._patches)
+        if not self._shared:
+            self._shared = True
+            entropy.install_shared(self._patches)
+
+    def meet(self, name: str, module: ModuleType) -> None:
+        """Puts the seam of one library in place, once per module object: two names may be one module."""
+        if id(module) not in self._done:
+            self._done.add(id(module))
+            with muted():
+                SEAMS[name](module, self._patches)
+
+    def remove(self) -> None:
+        """Takes everything away again."""
+        if self._finder in sys.meta_path:
+            sys.meta_path.remove(self._finder)
+        self._patches.undo()
+        self._done.clear()
+
+
+class _Finder:
+    """Stands before the import system and calls a library's seam when the library has been imported."""
+
+    def __init__(self, installed: Installed) -> None:
+        self._installed = installed
+        self._busy: set[str] = set()
+
+    def find_spec(self, name: str, _path: Sequence[str] | None, _target: ModuleType | None = None) -> ModuleSpec | None:
+        if name not in SEAMS or name in self._busy:
+            return None
+        self._busy.add(name)
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self._busy.discard(name)
+        if spec is not None and spec.loader is not None and hasattr(spec.loader, "exec_module"):
+            spec.loader = _Loader(spec.loader, name, self._installed)  # type: ignore[assignment]
+        return spec
+
+
+class _Loader:
+    """Loads a library as its own loader does, then lets the seam meet it."""
+
+    def __init__(self, inner: Any, name: str, installed: Installed) -> None:
+        self._inner = inner
+        self._name = name
+        self._installed = installed
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        made: ModuleType | None = self._inner.create_module(spec)
+        return made
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__loader__ = self._inner
+        if module.__spec__ is not None:
+            module.__spec__.loader = self._inner
+        self._inner.exec_module(module)
+        self._installed.meet(self._name, sys.modules.get(self._name, module))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)

@@ -1,0 +1,75 @@
+"""The last line: an audit hook that sees every connection that Python makes, whichever seam missed it.
+
+In recording such a connection is noted by host and source line. In replay it is refused.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from reenact import _real
+from reenact.engine.divergence import Datum, Divergence, What
+from reenact.engine.lane import MUTED, get_lane
+from reenact.engine.session import Session
+from reenact.errors import DivergenceError
+
+_EVENTS = frozenset(
+    {"socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr", "socket.sendto"}
+)
+_KEY = "reenact"
+
+
+class _Watch:
+    """What the one hook of this process does. An audit hook cannot be taken away, so it is added once."""
+
+    def __init__(self) -> None:
+        self.added = False
+        self.closed = False
+        self.whole: Session | None = None
+
+    def __call__(self, event: str, args: tuple[Any, ...]) -> None:
+        if event not in _EVENTS:
+            return
+        lane = get_lane()
+        session = lane.session if lane is not None and lane.session is not None else self.whole
+        if self.closed:
+            _refuse(session, event, args)
+        elif session is not None and lane is not MUTED:
+            _tell(session, event, args)
+
+
+_watch = _Watch()
+
+
+def watch(whole: Session | None = None, *, closed: bool = False) -> None:
+    """Watches the process from now on. `whole` is the run that is all of it; `closed`: nothing may connect (replay)."""
+    _watch.whole = whole
+    _watch.closed = closed
+    if not _watch.added:
+        _watch.added = True
+        sys.addaudithook(_watch)
+
+
+def _target(event: str, args: tuple[Any, ...]) -> str:
+    address = args[1] if event in ("socket.connect", "socket.sendto") else args[:2]
+    if isinstance(address, tuple):
+        host = address[0].decode("latin-1") if isinstance(address[0], bytes) else address[0]
+        port = address[1] if len(address) > 1 else None
+        return str(host) if port is None else f"{host}:{port}"
+    return address.decode("utf-8", "replace") if isinstance(address, bytes) else str(address)
+
+
+def _tell(session: Session, event: str, args: tuple[Any, ...]) -> None:
+    try:
+        verb = "connected to" if event in ("socket.connect", "socket.sendto") else "looked up"
+        session.note("unseen", f"{verb} {_target(event, args)}", _real.getframe(2))
+    except Exception as error:  # noqa: BLE001  a fault of ours never reaches the agent
+        session.fault(error)
+
+
+def _refuse(session: Session | None, event: str, args: tuple[Any, ...]) -> None:
+    target = _target(event, args)
+    if session is not None:
+        session.latch(Divergence(What.SOCKET, "0", actual=Datum("socket", f"{event} {target}")))
+    raise DivergenceError(f"no network in replay: {event} {target}")

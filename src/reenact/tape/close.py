@@ -1,0 +1,173 @@
+"""Closes a tape: the last record, the index for queries, and one file on disk."""
+
+from __future__ import annotations
+
+import shlex
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+
+from reenact.tape import event as ev
+from reenact.tape.journal import Packer, Piece, unpack, weight
+from reenact.tape.reader import Event, Recording, read
+
+UNKNOWN_STATUS = -999
+RECORDING = "recording"
+_PACK_ANEW_BYTES = 64 * 1024 * 1024
+_PACK_ANEW_LEVEL = 9
+_PIECE_BYTES = 128 * 1024
+
+
+class _Status(msgspec.Struct):
+    status: int = 0
+
+
+class _Program(msgspec.Struct):
+    target: list[str] = []
+    entry: str = ""
+
+
+_program_of = msgspec.json.Decoder(_Program).decode
+_status_of = msgspec.json.Decoder(_Status).decode
+
+
+def close(path: Path, status: int | None) -> Recording:
+    """Ends the tape of a run whose process is gone. `status` is its exit status, None when nobody saw it.
+
+    The journal is packed anew: while it was written each commit had to be readable by itself, which takes a fifth more.
+    Closing a closed tape changes nothing.
+    """
+    recording = read(path)
+    if recording.summary.get("status") == RECORDING:
+        if recording.status is None:
+            recording.status = UNKNOWN_STATUS if status is None else status
+            extra: list[ev.AnyRecord] = [ev.Exited(recording.status)]
+        else:
+            extra = []
+        faults = faults_beside(path)
+        if faults.is_file():
+            fault = ev.Note("fault", faults.read_text(encoding="utf-8", errors="replace"), -1)
+            extra.append(fault)
+            recording.notes.append((fault, None))
+        _rewrite(path, recording, extra)
+        faults.unlink(missing_ok=True)
+        recording.summary.update(summary_of(recording))
+    return recording
+
+
+def faults_beside(path: Path) -> Path:
+    """Where a recorder leaves what went wrong when it could not say so on the tape itself."""
+    return path.with_name(path.name + "-faults")
+
+
+def being_written(path: Path) -> bool:
+    """Whether a process has an unclosed tape open.
+
+    In WAL mode every connection holds a shared lock for as long as it is open, and the kernel takes the lock back from
+    a process that is gone. So an exclusive one can be had exactly when nobody is there. A reader holds the lock too.
+    """
+    try:
+        with closing(sqlite3.connect(path, isolation_level=None, timeout=0)) as db:
+            db.execute("PRAGMA locking_mode = EXCLUSIVE")
+            db.execute("BEGIN EXCLUSIVE")
+            db.execute("ROLLBACK")
+    except sqlite3.Error as error:
+        return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+    return False
+
+
+def outcome(recording: Recording) -> str:
+    """How a run ended, in a word or two."""
+    status = recording.status
+    if status is not None and UNKNOWN_STATUS < status < 0:
+        return f"killed by signal {-status}"
+    if recording.ended is None:
+        return "killed"
+    if status in (0, None, UNKNOWN_STATUS):
+        return "failed" if recording.ended.error is not None else "ok"
+    return f"exit {status}"
+
+
+def _rewrite(path: Path, recording: Recording, extra: list[ev.AnyRecord]) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None, timeout=30)) as db:
+        db.execute("BEGIN IMMEDIATE")
+        old = [Piece(*row) for row in db.execute("SELECT id, segment, data, chain FROM piece ORDER BY id")]
+        if sum(len(piece.data) for piece in old) <= _PACK_ANEW_BYTES:
+            db.execute("DELETE FROM piece")
+            new = list(_packed(unpack(old), extra))
+        else:
+            last = old[-1]
+            new = [Packer(last.id + 1, last.segment + 1, last.chain).pack(extra)] if extra else []
+        db.executemany("INSERT INTO piece VALUES (?, ?, ?, ?)", ((p.id, p.segment, p.data, p.chain) for p in new))
+        db.executemany("INSERT OR REPLACE INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows_of(recording))
+        db.executemany("INSERT OR REPLACE INTO run VALUES (?, ?)", summary_of(recording).items())
+        db.execute("COMMIT")
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        db.execute("PRAGMA journal_mode = DELETE")
+        db.execute("VACUUM")
+    if new:
+        recording.pieces, recording.digest = new[-1].id, new[-1].chain
+
+
+def _packed(batches: Iterable[list[ev.AnyRecord]], extra: list[ev.AnyRecord]) -> Iterator[Piece]:
+    """The same records in fewer, better compressed pieces."""
+    packer, pending, size = Packer(level=_PACK_ANEW_LEVEL), [], 0
+    for batch in (*batches, extra):
+        pending.extend(batch)
+        size += sum(weight(record) for record in batch)
+        if size > _PIECE_BYTES:
+            yield packer.pack(pending)
+            pending, size = [], 0
+    if pending:
+        yield packer.pack(pending)
+
+
+def summary_of(recording: Recording) -> dict[str, str | int]:
+    """What the table `run` of a closed tape says of its journal."""
+    duration = max((event.ended or event.at for event in recording.events), default=0)
+    return {
+        "status": outcome(recording),
+        "exit_status": UNKNOWN_STATUS if recording.status is None else recording.status,
+        "events": len(recording.events),
+        "lanes": len(recording.lanes),
+        "duration": duration if recording.ended is None else recording.ended.at,
+        "faults": sum(note.slug == "fault" for note, _ in recording.notes),
+        "program": _program(recording.manifest),
+    }
+
+
+def _program(manifest: bytes) -> str:
+    """What was run, as one would type it after `python`."""
+    try:
+        program = _program_of(manifest)
+    except msgspec.MsgspecError:
+        return ""
+    return program.entry or shlex.join(program.target)
+
+
+def rows_of(recording: Recording) -> list[tuple[int | str | None, ...]]:
+    """What the table `event` of a closed tape says of its journal."""
+    return list(map(_row, recording.events))
+
+
+def _row(event: Event) -> tuple[int | str | None, ...]:
+    status = None
+    received = 0
+    for _, part in event.parts:
+        if part.kind == ev.PartKind.HEAD:
+            status = _status(part.data)
+        else:
+            received += len(part.data)
+    sent = event.delta.prefix + len(event.delta.middle) + event.delta.suffix
+    place = event.site.place if event.site is not None else None
+    return (event.id, event.lane, event.kind, event.name, place, event.at, event.ended, status, sent, received)
+
+
+def _status(head: bytes) -> int | None:
+    try:
+        return _status_of(head).status
+    except msgspec.MsgspecError:
+        return None

@@ -1,0 +1,121 @@
+"""Bodies as differences to earlier bodies.
+
+An agent sends its whole history at every step. What is new in a body is found by comparing it in place with the
+bodies sent before it (memcmp, no copies), so that storing costs as much as the news, not as the history.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+from reenact.errors import TapeCorruptError
+from reenact.tape.event import Delta
+
+MAX_BASES = 16
+MAX_BASE_BYTES = 64 * 1024 * 1024
+MIN_SHARED = 64
+
+
+class Bodies:
+    """The recent bodies of one tape, by event. Writer and reader each hold one and forget in the same order."""
+
+    def __init__(self) -> None:
+        self._bases: OrderedDict[int, bytes] = OrderedDict()
+        self._tails: dict[int, int] = {}
+        self._bytes = 0
+
+    def shrink(self, event: int, body: bytes, near: int) -> Delta:
+        """The body as a delta to a similar recent one; `near` is the event to try first (-1: none)."""
+        body = bytes(body)  # a subclass's removeprefix would not give the very object back, see `_begins`
+        best, prefix = -1, MIN_SHARED - 1
+        for candidate in self._candidates(near):
+            shared = _shared_prefix(self._bases[candidate], body, prefix, self._tails.get(candidate, 0))
+            if shared > prefix:
+                best, prefix = candidate, shared
+                if shared * 4 > len(body) * 3:
+                    break
+        delta = Delta(-1, 0, 0, body)
+        if best >= 0:
+            suffix = _shared_suffix(self._bases[best], body, prefix)
+            delta = Delta(best, prefix, suffix, body[prefix : len(body) - suffix])
+            self._tails[event] = suffix
+        self._remember(event, body)
+        return delta
+
+    def restore(self, event: int, delta: Delta) -> bytes:
+        """The body that a delta stands for.
+
+        Raises:
+            TapeCorruptError: the delta points outside the body that it builds on.
+        """
+        body = delta.middle
+        if delta.base >= 0:
+            base = self._bases.get(delta.base)
+            if base is None or min(delta.prefix, delta.suffix) < 0 or delta.prefix + delta.suffix > len(base):
+                raise TapeCorruptError(f"event {event}: its body builds on bytes that are not on the tape")
+            view = memoryview(base)
+            body = b"".join((view[: delta.prefix], delta.middle, view[len(view) - delta.suffix :]))
+        self._remember(event, body)
+        return body
+
+    def _candidates(self, near: int) -> list[int]:
+        others = [event for event in reversed(self._bases) if event != near]
+        return [near, *others] if near in self._bases else others
+
+    def _remember(self, event: int, body: bytes) -> None:
+        if len(body) < MIN_SHARED:
+            return
+        self._bases[event] = body
+        self._bytes += len(body)
+        while len(self._bases) > MAX_BASES or (self._bytes > MAX_BASE_BYTES and len(self._bases) > 1):
+            forgotten, old = self._bases.popitem(last=False)
+            self._bytes -= len(old)
+            self._tails.pop(forgotten, None)
+
+
+def _shared_prefix(old: bytes, new: bytes, at_least: int, tail: int) -> int:
+    """Length of the common prefix; 0 when it is not longer than `at_least`.
+
+    Looks from the far end first: a growing history differs from its predecessor close to the predecessor's end, and
+    most often just before the `tail` that the predecessor had in common with its own.
+    """
+    limit = min(len(old), len(new))
+    view = memoryview(old)
+    if limit <= at_least or not _begins(new, view[: max(at_least + 1, min(limit, MIN_SHARED))]):
+        return 0
+    high, low, back = limit, at_least, tail
+    while high - back > at_least:
+        if _begins(new, view[: limit - back]):
+            low = limit - back
+            break
+        high = limit - back
+        back = max(back * 16, 64)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if new[low:middle] == old[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _begins(body: bytes, prefix: memoryview) -> bool:
+    # removeprefix takes any buffer and compares in place; startswith would want a copy
+    return not prefix or body.removeprefix(prefix) is not body
+
+
+def _shared_suffix(old: bytes, new: bytes, prefix: int) -> int:
+    limit = min(len(old), len(new)) - prefix
+    low, high = 0, min(limit, 64)
+    while high and old[len(old) - high :] == new[len(new) - high :]:
+        low = high
+        if high == limit:
+            return low
+        high = min(limit, high * 4)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if old[len(old) - middle :] == new[len(new) - middle :]:
+            low = middle
+        else:
+            high = middle - 1
+    return low

@@ -1,0 +1,264 @@
+"""The records of a tape's journal: what was asked, what came back, in the order in which it happened.
+
+Every record is data. The journal is their concatenation in msgpack, and its order is the order in
+which the run saw things: the n-th `Part`, `Timer`, `Signal` or `Expired` of the journal is the run's n-th tick.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import msgspec
+
+
+class Kind(IntEnum):
+    """What sort of boundary an event crossed."""
+
+    HTTP = 1
+    SLEEP = 2
+    STDIN = 3
+    WAIT = 4
+    CONNECT = 5
+    CLOSE = 6
+
+
+class DrawKind(IntEnum):
+    """Where a draw was read from. Clock values are ns (int) or s (float); entropy is bytes."""
+
+    TIME = 1
+    TIME_NS = 2
+    MONOTONIC = 3
+    MONOTONIC_NS = 4
+    PERF_COUNTER = 5
+    PERF_COUNTER_NS = 6
+    PROCESS_TIME = 7
+    PROCESS_TIME_NS = 8
+    THREAD_TIME = 9
+    THREAD_TIME_NS = 10
+    CLOCK_GETTIME = 11
+    CLOCK_GETTIME_NS = 12
+    LOOP_TIME = 13
+    ENTROPY = 20
+    UUID = 21
+    RANDOM = 22
+    GETRANDBITS = 23
+    TERMINAL_SIZE = 30
+    PID = 31
+
+
+class PartKind(IntEnum):
+    """What came back: a response begins, goes on, ends, fails, or is given up by the agent."""
+
+    HEAD = 1
+    CHUNK = 2
+    END = 3
+    FAILURE = 4
+    ABANDONED = 5
+    VALUE = 6
+    CLOSED = 7
+    OPENED = 8
+    GIVEN_UP = 9
+
+
+NO_TICK = (PartKind.ABANDONED, PartKind.CLOSED)
+"""Parts that are the agent's own doing: nothing arrives with them. CLOSED is at the answer's end, ABANDONED before it.
+
+GIVEN_UP is before the end too, but the agent waited until the connection was let go, so that it is a tick.
+"""
+
+LAST = (
+    PartKind.END,
+    PartKind.FAILURE,
+    PartKind.ABANDONED,
+    PartKind.VALUE,
+    PartKind.CLOSED,
+    PartKind.GIVEN_UP,
+)
+"""Parts after which nothing more comes."""
+
+
+class Stream(IntEnum):
+    """An output stream of the program, by file descriptor."""
+
+    STDOUT = 1
+    STDERR = 2
+
+
+class Record(msgspec.Struct, frozen=True, array_like=True, tag=True):
+    """Base of everything in a journal."""
+
+
+class Delta(msgspec.Struct, frozen=True, array_like=True):
+    """A body as the difference to an earlier one: `base[:prefix] + middle + base[len-suffix:]`.
+
+    `base` is the event whose request body it builds on, or -1 for none.
+    """
+
+    base: int
+    prefix: int
+    suffix: int
+    middle: bytes
+
+
+class Failed(msgspec.Struct, frozen=True, array_like=True):
+    """An exception as data. `module:name` is looked up among the classes that a seam allows, never imported.
+
+    `nested` are those of its arguments, by position, that are exceptions themselves.
+    """
+
+    module: str
+    name: str
+    args: list[str | int | float | bool | None]
+    attributes: dict[str, str | int | float | bool | None]
+    cause: Failed | None = None
+    suppressed: bool = False
+    nested: dict[int, Failed] = {}
+
+
+class Start(Record, frozen=True, array_like=True, tag=0):
+    """First record: the run's manifest as JSON (see `launch.program.Manifest`)."""
+
+    manifest: bytes
+
+
+class LaneBorn(Record, frozen=True, array_like=True, tag=1):
+    """`index` stands for the lane with this birth path from here on."""
+
+    index: int
+    path: str
+    name: str
+
+
+class SiteNamed(Record, frozen=True, array_like=True, tag=2):
+    """`index` stands for this place in the program's source: `module:function`, file and line."""
+
+    index: int
+    place: str
+    file: str
+    line: int
+
+
+class Began(Record, frozen=True, array_like=True, tag=3):
+    """The agent asked. `at` is ns since the run began. `name` is the method and URL of HTTP, else a label.
+
+    `head` holds the request's headers (JSON pairs) or the arguments of another kind of call.
+    """
+
+    event: int
+    lane: int
+    kind: int
+    name: str
+    site: int
+    at: int
+    head: bytes
+    body: Delta
+
+
+class Part(Record, frozen=True, array_like=True, tag=4):
+    """A piece of the answer, at the moment when the agent got it."""
+
+    event: int
+    kind: int
+    at: int
+    data: bytes
+    failed: Failed | None = None
+
+
+class Timer(Record, frozen=True, array_like=True, tag=5):
+    """The timers of an event loop that were due at loop time `when` (s) fired. `loop` counts the run's loops from 0."""
+
+    loop: int
+    when: float
+    count: int
+
+
+class Draws(Record, frozen=True, array_like=True, tag=6):
+    """What a lane read from clock and entropy since its last record, in order: `[kind, site, value]`."""
+
+    lane: int
+    draws: list[tuple[int, int, int | float | bytes | list[int]]]
+
+
+class Wrote(Record, frozen=True, array_like=True, tag=7):
+    """A lane wrote these bytes to an output stream."""
+
+    lane: int
+    stream: int
+    data: bytes
+
+
+class Signal(Record, frozen=True, array_like=True, tag=8):
+    """A signal reached a handler of the program.
+
+    On a thread without an event loop: while `event` was under way, or (-1) after the main lane's `lane_events`-th.
+    With a loop both are -1, and the signal is a tick: it was let in when the loop came to rest.
+    """
+
+    number: int
+    event: int
+    lane_events: int
+
+
+class Note(Record, frozen=True, array_like=True, tag=9):
+    """Something to be told of the recording: `slug` says what sort, `text` is for people."""
+
+    slug: str
+    text: str
+    site: int
+
+
+class Ended(Record, frozen=True, array_like=True, tag=10):
+    """The program came to its end by itself; `error` is the exception that ended it."""
+
+    at: int
+    error: Failed | None
+    result: bytes = b""
+
+
+class Exited(Record, frozen=True, array_like=True, tag=11):
+    """Last record: the exit status (negative: killed by that signal), -999 if not known."""
+
+    status: int
+
+
+class Handed(Record, frozen=True, array_like=True, tag=13):
+    """Before the next tick a strand that held the baton was passed by: it was blocked or busy for too long."""
+
+
+class Expired(Record, frozen=True, array_like=True, tag=14):
+    """A wait with a timeout, of a thread in this lane, ran out."""
+
+    lane: int
+
+
+class Spun(Record, frozen=True, array_like=True, tag=15):
+    """The next tick was let in although the event loop was not at rest, after it had turned this often without."""
+
+    turns: int
+
+
+class Snapshot(Record, frozen=True, array_like=True, tag=12):
+    """State of the interpreter at a moment, by name: the starting state of a generator, say."""
+
+    name: str
+    data: bytes
+
+
+AnyRecord = (
+    Start
+    | LaneBorn
+    | SiteNamed
+    | Began
+    | Part
+    | Timer
+    | Draws
+    | Wrote
+    | Signal
+    | Note
+    | Ended
+    | Exited
+    | Snapshot
+    | Handed
+    | Expired
+    | Spun
+)

@@ -1,0 +1,152 @@
+"""The journal's outer form: records <-> chained, compressed pieces. No files here."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+
+import msgspec
+import zstandard
+
+from reenact.errors import TapeCorruptError
+from reenact.tape.event import AnyRecord, Began, Draws, LaneBorn, Note, Part, SiteNamed, Wrote
+
+GENESIS = bytes(32)
+MAX_PIECE_BYTES = 1 << 30
+_SLICE_BYTES = 1024
+SEGMENT_BYTES = 16 * 1024 * 1024
+_LEVEL = 3
+_WINDOW_LOG = 21
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(list[AnyRecord])
+
+
+class Piece(msgspec.Struct, frozen=True):
+    """One commit of a journal: a row of the `piece` table."""
+
+    id: int
+    segment: int
+    data: bytes
+    chain: bytes
+
+
+def link(chain: bytes, piece_id: int, segment: int, data: bytes) -> bytes:
+    """The chain value of a piece, from the chain before it."""
+    digest = hashlib.sha256(chain)
+    digest.update(piece_id.to_bytes(8, "big") + segment.to_bytes(8, "big"))
+    digest.update(data)
+    return digest.digest()
+
+
+def _is_piece(piece: Piece) -> bool:
+    """Whether the columns hold what they should: SQLite keeps any type in any column."""
+    numbers = isinstance(piece.id, int) and isinstance(piece.segment, int) and min(piece.id, piece.segment) >= 0
+    return numbers and isinstance(piece.data, bytes) and isinstance(piece.chain, bytes)
+
+
+class Packer:
+    """Turns batches of records into pieces."""
+
+    def __init__(self, next_id: int = 1, segment: int = 0, chain: bytes = GENESIS, level: int = _LEVEL) -> None:
+        self._next_id = next_id
+        self._segment = segment
+        self.chain = chain
+        params = zstandard.ZstdCompressionParameters.from_level(level, window_log=_WINDOW_LOG)
+        self._compressor = zstandard.ZstdCompressor(compression_params=params)
+        self._frame = self._compressor.compressobj()
+        self._frame_bytes = 0
+
+    def pack(self, records: Sequence[AnyRecord]) -> Piece:
+        """The records as the next piece; the frame is flushed, so that the piece can be read without a later one."""
+        raw = _encode(records)
+        self._frame_bytes += len(raw)
+        full = self._frame_bytes > SEGMENT_BYTES
+        mode = zstandard.COMPRESSOBJ_FLUSH_FINISH if full else zstandard.COMPRESSOBJ_FLUSH_BLOCK
+        data = self._frame.compress(raw) + self._frame.flush(mode)
+        self.chain = link(self.chain, self._next_id, self._segment, data)
+        piece = Piece(self._next_id, self._segment, data, self.chain)
+        self._next_id += 1
+        if full:
+            self._frame, self._frame_bytes = self._compressor.compressobj(), 0
+            self._segment += 1
+        return piece
+
+
+def _encode(records: Sequence[AnyRecord]) -> bytes:
+    try:
+        return _encoder.encode(records)
+    except (UnicodeEncodeError, OverflowError, TypeError):
+        return _encoder.encode([_writable(record) for record in records])
+
+
+def _writable(record: AnyRecord) -> AnyRecord:
+    """The record, or what stands for one that cannot be written: later records must still find what they refer to."""
+    try:
+        _encoder.encode(record)
+    except (UnicodeEncodeError, OverflowError, TypeError) as error:
+        match record:
+            case Began():
+                return msgspec.structs.replace(record, name=_text(record.name), head=b"")
+            case LaneBorn():
+                return msgspec.structs.replace(record, name=_text(record.name))
+            case SiteNamed():
+                return msgspec.structs.replace(record, place=_text(record.place), file=_text(record.file))
+            case Part():
+                return msgspec.structs.replace(record, failed=None)
+            case _:
+                return Note("fault", f"a {type(record).__name__} could not be written: {error!r}", -1)
+    return record
+
+
+def _text(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def unpack(pieces: Iterable[Piece]) -> Iterable[list[AnyRecord]]:
+    """The records of each piece, with every chain value checked.
+
+    Raises:
+        TapeCorruptError: a piece is missing, out of place, or not what was written.
+    """
+    chain, segment, frame, expected = GENESIS, -1, None, 1
+    for piece in pieces:
+        if not _is_piece(piece):
+            raise TapeCorruptError(f"piece {expected} of the journal is not what was written")
+        chain = link(chain, piece.id, piece.segment, piece.data)
+        if piece.id != expected or chain != piece.chain:
+            raise TapeCorruptError(f"piece {expected} of the journal is not what was written (its digest differs)")
+        expected += 1
+        if piece.segment != segment:
+            segment, frame = piece.segment, zstandard.ZstdDecompressor().decompressobj(write_size=1 << 16)
+        try:
+            assert frame is not None  # noqa: S101  the first piece never has segment -1
+            raw = _decompress(frame, piece)
+            yield _decoder.decode(raw)
+        except (zstandard.ZstdError, msgspec.MsgspecError, RecursionError, MemoryError, UnicodeDecodeError) as error:
+            raise TapeCorruptError(f"piece {piece.id} of the journal cannot be read: {error}") from error
+
+
+def _decompress(frame: zstandard.ZstdDecompressionObj, piece: Piece) -> bytes:
+    """The plain bytes of a piece, which may be a bomb: no more is unpacked than a journal can hold."""
+    plain: list[bytes] = []
+    size = 0
+    for at in range(0, len(piece.data), _SLICE_BYTES):
+        plain.append(frame.decompress(piece.data[at : at + _SLICE_BYTES]))
+        size += len(plain[-1])
+        if size > MAX_PIECE_BYTES:
+            raise TapeCorruptError(f"piece {piece.id} of the journal unpacks to more than {MAX_PIECE_BYTES} bytes")
+    return b"".join(plain)
+
+
+def weight(record: AnyRecord) -> int:
+    """Roughly the plain bytes of a record: enough to cut a journal into pieces of like size."""
+    match record:
+        case Began(body=body, head=head):
+            return len(body.middle) + len(head) + 64
+        case Part(data=data) | Wrote(data=data):
+            return len(data) + 32
+        case Draws(draws=draws):
+            return 16 * len(draws)
+        case _:
+            return 64

@@ -1,0 +1,236 @@
+"""Reads a tape into a `Recording`. Every piece is checked against its chain before it is believed."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from reenact.errors import TapeCorruptError, TapeError, TapeVersionError
+from reenact.tape import event as ev
+from reenact.tape import schema
+from reenact.tape.delta import Bodies
+from reenact.tape.journal import GENESIS, Piece, unpack
+
+
+@dataclass(slots=True)
+class Event:
+    """One call with what came back. `parts` are (tick, part); `body` is the request's, see `Recording.body`."""
+
+    id: int
+    lane: str
+    kind: ev.Kind
+    name: str
+    site: ev.SiteNamed | None
+    at: int
+    head: bytes
+    delta: ev.Delta
+    parts: list[tuple[int, ev.Part]] = field(default_factory=list)
+
+    @property
+    def ended(self) -> int | None:
+        """When the last part came, ns since the run began; None when nothing came back."""
+        return self.parts[-1][1].at if self.parts else None
+
+    @property
+    def complete(self) -> bool:
+        """Whether the outcome is on tape to its end."""
+        return bool(self.parts) and self.parts[-1][1].kind in ev.LAST
+
+
+@dataclass(slots=True)
+class LaneLog:
+    """What one lane did: its events in order, its draws by (kind, place), and what it wrote, by stream."""
+
+    path: str
+    name: str
+    events: list[Event] = field(default_factory=list)
+    draws: dict[tuple[int, str], list[int | float | bytes | list[int]]] = field(default_factory=dict)
+    wrote: dict[int, bytearray] = field(default_factory=dict)
+    expired: list[int] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Recording:
+    """A whole tape in memory. `ticks` is the order in which the run saw things."""
+
+    path: Path
+    summary: dict[str, str | int]
+    manifest: bytes = b""
+    lanes: dict[str, LaneLog] = field(default_factory=dict)
+    events: list[Event] = field(default_factory=list)
+    ticks: list[ev.Part | ev.Timer | ev.Signal | ev.Expired] = field(default_factory=list)
+    forced: set[int] = field(default_factory=set)
+    spun: dict[int, int] = field(default_factory=dict)
+    signals: list[ev.Signal] = field(default_factory=list)
+    notes: list[tuple[ev.Note, ev.SiteNamed | None]] = field(default_factory=list)
+    snapshots: dict[str, bytes] = field(default_factory=dict)
+    wrote: dict[int, bytearray] = field(default_factory=dict)
+    ended: ev.Ended | None = None
+    status: int | None = None
+    digest: bytes = GENESIS
+    pieces: int = 0
+    _bodies: Bodies = field(default_factory=Bodies)
+    _restored: dict[int, bytes] = field(default_factory=dict)
+    _next_body: int = 0
+
+    @property
+    def closed_by_itself(self) -> bool:
+        """Whether the program came to an end of its own, so that nothing of it is missing."""
+        return self.ended is not None
+
+    def body(self, event: Event) -> bytes:
+        """The body of an event's request. Cheap in tape order; each is built upon the ones before."""
+        while self._next_body <= event.id:
+            current = self.events[self._next_body]
+            self._restored[self._next_body] = self._bodies.restore(current.id, current.delta)
+            self._restored.pop(self._next_body - 64, None)
+            self._next_body += 1
+        if event.id not in self._restored:
+            self._bodies, self._restored, self._next_body = Bodies(), {}, 0
+            return self.body(event)
+        return self._restored[event.id]
+
+
+def read(path: Path) -> Recording:
+    """The recording on a tape, closed or still being written.
+
+    Raises:
+        TapeError: there is no tape there, or its journal cannot be believed.
+    """
+    with _damage_told(path), closing(_open(path)) as db:
+        recording = Recording(path, dict(db.execute("SELECT key, value FROM run")))
+        rows = db.execute("SELECT id, segment, data, chain FROM piece ORDER BY id")
+        builder = _Builder(recording)
+        for records in unpack(_last_seen(recording, (Piece(*row) for row in rows))):
+            for record in records:
+                builder.add(record)
+    return recording
+
+
+def summary(path: Path) -> dict[str, str | int]:
+    """What is known of a run without reading its journal."""
+    with _damage_told(path), closing(_open(path)) as db:
+        return dict(db.execute("SELECT key, value FROM run"))
+
+
+@contextmanager
+def _damage_told(path: Path) -> Iterator[None]:
+    """Damage is a `TapeError`, wherever SQLite comes upon it."""
+    try:
+        yield
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        # UnicodeDecodeError: SQLite quotes the damaged bytes in its message
+        raise TapeCorruptError(f"{path} is damaged: {error}") from error
+
+
+def _last_seen(recording: Recording, pieces: Iterator[Piece]) -> Iterator[Piece]:
+    for piece in pieces:
+        yield piece
+        recording.digest = piece.chain
+        recording.pieces = piece.id
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    if not path.is_file():
+        raise TapeError(f"{path} is not a file")
+    db = sqlite3.connect(path, isolation_level=None, timeout=30)
+    try:
+        _check(path, db)
+    except sqlite3.DatabaseError as error:
+        db.close()
+        raise TapeError(f"{path} is not a tape: {error}") from error
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _check(path: Path, db: sqlite3.Connection) -> None:
+    (application,) = db.execute("PRAGMA application_id").fetchone()
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    if application != schema.APPLICATION_ID:
+        raise TapeError(f"{path} is not a tape (its application id is {application:#x})")
+    if version > schema.FORMAT:
+        known = f"this reenact knows up to {schema.FORMAT}. Upgrade reenact to read it."
+        raise TapeVersionError(f"{path} has tape format {version}; {known}")
+
+
+class _Builder:
+    """Folds records into a recording, resolving interned lanes and sites."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self._lanes: dict[int, LaneLog] = {}
+        self._sites: dict[int, ev.SiteNamed] = {}
+
+    def add(self, record: ev.AnyRecord) -> None:  # noqa: C901, PLR0912  one case per record
+        recording = self._recording
+        try:
+            match record:
+                case ev.Began():
+                    self._began(record)
+                case ev.Part():
+                    arrived = ev.PartKind(record.kind) not in ev.NO_TICK
+                    if record.event < 0:
+                        raise IndexError(record.event)  # noqa: TRY301  what the journal says, not what we did
+                    recording.events[record.event].parts.append((len(recording.ticks) if arrived else -1, record))
+                    if arrived:
+                        recording.ticks.append(record)
+                case ev.Signal() if record.lane_events >= 0:
+                    recording.signals.append(record)
+                case ev.Timer() | ev.Signal():
+                    recording.ticks.append(record)
+                case ev.Expired():
+                    self._lanes[record.lane].expired.append(len(recording.ticks))
+                    recording.ticks.append(record)
+                case ev.Draws():
+                    self._draws(record)
+                case ev.Wrote():
+                    self._lanes[record.lane].wrote.setdefault(record.stream, bytearray()).extend(record.data)
+                    recording.wrote.setdefault(record.stream, bytearray()).extend(record.data)
+                case ev.LaneBorn():
+                    lane = self._lanes[record.index] = LaneLog(record.path, record.name)
+                    recording.lanes[record.path] = lane
+                case ev.SiteNamed():
+                    self._sites[record.index] = record
+                case ev.Note():
+                    recording.notes.append((record, self._sites.get(record.site)))
+                case ev.Start():
+                    recording.manifest = record.manifest
+                case ev.Snapshot():
+                    recording.snapshots[record.name] = record.data
+                case ev.Spun():
+                    recording.spun[len(recording.ticks)] = record.turns
+                case ev.Handed():
+                    recording.forced.add(len(recording.ticks))
+                case ev.Ended():
+                    recording.ended = record
+                case ev.Exited():
+                    recording.status = record.status
+        except (KeyError, IndexError, ValueError) as error:
+            raise TapeCorruptError(f"{recording.path}: {type(record).__name__} refers to what is not there") from error
+
+    def _began(self, record: ev.Began) -> None:
+        recording, lane = self._recording, self._lanes[record.lane]
+        if record.event != len(recording.events):
+            raise IndexError(record.event)
+        event = Event(
+            record.event,
+            lane.path,
+            ev.Kind(record.kind),
+            record.name,
+            self._sites.get(record.site),
+            record.at,
+            record.head,
+            record.body,
+        )
+        recording.events.append(event)
+        lane.events.append(event)
+
+    def _draws(self, record: ev.Draws) -> None:
+        draws = self._lanes[record.lane].draws
+        for kind, site, value in record.draws:
+            draws.setdefault((kind, self._sites[site].place), []).append(value)

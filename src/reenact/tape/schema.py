@@ -1,0 +1,47 @@
+"""What a tape file is: the SQLite schema, which is also its documentation."""
+
+from __future__ import annotations
+
+APPLICATION_ID = 0x726E6374  # "rnct"
+
+FORMAT = 1
+HISTORY = {
+    1: "first format",
+}
+
+SCHEMA = """
+-- A tape is one SQLite file with application_id 0x726E6374 and the format version in user_version.
+-- While a run is recorded it is in WAL mode with synchronous=FULL; a closed tape is this one file.
+
+-- The journal: what happened, in order. One row is one durable commit.
+--   segment  pieces of one segment are one zstd frame, flushed at each commit: decompress them in order of id
+--   data     compressed; the plain bytes of a piece are one msgpack array of records (tape/event.py)
+--   chain    SHA-256(chain of the row before (32 zero bytes at first), id and segment as u64 big-endian, data)
+CREATE TABLE piece (
+    id      INTEGER PRIMARY KEY,
+    segment INTEGER NOT NULL,
+    data    BLOB NOT NULL,
+    chain   BLOB NOT NULL
+);
+
+-- What one asks of a tape without reading its journal. Derived from the journal when the tape is closed, except
+-- run_id, name and started (ns since 1970), which are there from the first moment, and status 'recording'.
+CREATE TABLE run (
+    key   TEXT PRIMARY KEY,
+    value ANY
+) WITHOUT ROWID;
+
+-- One row per event, for queries; written when the tape is closed. Times in ns since the run began.
+CREATE TABLE event (
+    id       INTEGER PRIMARY KEY,
+    lane     TEXT NOT NULL,      -- birth path: 0 is main, 0.2 its second child
+    kind     INTEGER NOT NULL,   -- tape.event.Kind
+    name     TEXT NOT NULL,      -- method and URL for HTTP
+    site     TEXT,               -- module:function of the agent's line
+    began    INTEGER NOT NULL,
+    ended    INTEGER,            -- NULL: no outcome on tape
+    status   INTEGER,            -- HTTP status
+    sent     INTEGER NOT NULL,   -- bytes of the request body
+    received INTEGER NOT NULL    -- bytes of the answer
+);
+"""

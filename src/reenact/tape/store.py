@@ -1,0 +1,106 @@
+"""A store: the `.reenact` folder that holds the tapes of a project, found upward from the working directory."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from reenact import _real
+from reenact.errors import RunNotFoundError, TapeError, UsageError
+from reenact.tape import reader
+
+FOLDER = ".reenact"
+SUFFIX = ".tape"
+_ID_BYTES = 2
+_TRIES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """The tapes below one folder."""
+
+    root: Path
+
+    @classmethod
+    def find(cls, start: Path, chosen: str | None = None) -> Store:
+        """`chosen`, else the nearest `.reenact` at or above `start`, else one at `start` that is made when needed."""
+        if chosen:
+            return cls(Path(chosen).expanduser().absolute())
+        for folder in (start, *start.parents):
+            if (folder / FOLDER).is_dir():
+                return cls(folder / FOLDER)
+        return cls(start / FOLDER)
+
+    def new(self, name: str) -> tuple[str, Path]:
+        """A run id that is not taken, and the path of its tape, made empty and private.
+
+        Raises:
+            UsageError: the store cannot be written.
+        """
+        slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40] or "run"
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            for attempt in range(_TRIES):
+                run_id = f"{slug}-{_real.urandom(_ID_BYTES + attempt // 16).hex()}"
+                path = self.path(run_id)
+                try:
+                    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+                except FileExistsError:
+                    continue
+                return run_id, path
+        except OSError as error:
+            raise UsageError(
+                f"cannot make a tape in {self.root}: {error.strerror}. Choose another folder with --store."
+            ) from error
+        raise UsageError(f"no free run id for {slug!r} in {self.root}")
+
+    def path(self, run_id: str) -> Path:
+        """Where the tape of a run is."""
+        return self.root / f"{run_id}{SUFFIX}"
+
+    def ids(self) -> list[str]:
+        """All run ids, in order of name."""
+        if not self.root.is_dir():
+            return []
+        return sorted(path.stem for path in self.root.glob(f"*{SUFFIX}"))
+
+    def resolve(self, name: str) -> Path:
+        """The tape that `name` means: a run id, a unique prefix of one, `last`, or the path of a tape file.
+
+        Raises:
+            RunNotFoundError: none does, or several do.
+        """
+        if name.endswith(SUFFIX) and Path(name).is_file():
+            return Path(name).absolute()
+        ids = self.ids()
+        if name == "last":
+            return self._last(ids)
+        found = [name] if name in ids else [run_id for run_id in ids if run_id.startswith(name)]
+        if len(found) == 1:
+            return self.path(found[0])
+        if found:
+            raise RunNotFoundError(f"{name!r} may mean {', '.join(found[:8])}; write more of the id")
+        known = (
+            f"It holds: {', '.join(ids[:8])}" if ids else "It holds no runs; record one with: reenact record agent.py"
+        )
+        raise RunNotFoundError(f"no run {name!r} in {self.root}. {known}")
+
+    def _last(self, ids: list[str]) -> Path:
+        started: list[tuple[int, str]] = []
+        for run_id in ids:
+            try:
+                began = reader.summary(self.path(run_id)).get("started")
+            except TapeError:
+                continue
+            if isinstance(began, int):
+                started.append((began, run_id))
+        if not started:
+            raise RunNotFoundError(f"no run in {self.root} yet; record one with: reenact record agent.py")
+        return self.path(max(started)[1])
+
+    def remove(self, path: Path) -> None:
+        """Deletes a tape and what SQLite keeps beside it."""
+        for extra in ("", "-wal", "-shm", "-journal", "-faults"):
+            path.with_name(path.name + extra).unlink(missing_ok=True)

@@ -1,0 +1,93 @@
+"""Writes a tape while its run goes on. A commit is on disk when it returns."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from reenact import _real
+from reenact.tape import schema
+from reenact.tape.event import AnyRecord
+from reenact.tape.journal import Packer, Piece
+
+_SPILL_RECORDS = 4096
+
+
+class TapeWriter:
+    """An open tape. Thread safe; records are buffered until `commit`."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path, packer: Packer) -> None:
+        self.path = path
+        self._db = connection
+        self._packer = packer
+        self._pending: list[AnyRecord] = []
+        self._unwritten: list[Piece] = []
+        self._lock = _real.allocate_lock()
+        self.commits = 0
+
+    @classmethod
+    def create(cls, path: Path, run_id: str, name: str, started: int) -> TapeWriter:
+        """A new tape at `path`, which must be an empty file or not exist. `started` is ns since 1970."""
+        db = _connect(path)
+        db.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
+        db.execute(f"PRAGMA user_version = {schema.FORMAT}")
+        db.execute("PRAGMA journal_mode = WAL")
+        db.executescript("BEGIN;" + schema.SCHEMA + "COMMIT;")
+        rows = {"run_id": run_id, "name": name, "started": started, "status": "recording"}
+        db.executemany("INSERT INTO run VALUES (?, ?)", rows.items())
+        return cls(db, path, Packer())
+
+    @classmethod
+    def resume(cls, path: Path, last: Piece | None) -> TapeWriter:
+        """Goes on after `last`, in a segment of its own, on a tape that another process began."""
+        db = _connect(path)
+        if last is None:
+            return cls(db, path, Packer())
+        return cls(db, path, Packer(last.id + 1, last.segment + 1, last.chain))
+
+    def add(self, record: AnyRecord) -> None:
+        """Keeps a record in memory; it rides along with the next commit."""
+        self._pending.append(record)
+        if len(self._pending) > _SPILL_RECORDS:
+            self.commit()
+
+    def commit(self) -> Piece | None:
+        """Makes every record so far durable. The piece that holds them, None when there were none."""
+        with self._lock:
+            records, self._pending = self._pending, []
+            if records:
+                self._unwritten.append(self._packer.pack(records))
+            if not self._unwritten:
+                return None
+            # what could not be written the last time goes first: a piece that is missing would cut the tape there
+            rows = [(piece.id, piece.segment, piece.data, piece.chain) for piece in self._unwritten]
+            if len(rows) == 1:
+                self._db.execute("INSERT INTO piece VALUES (?, ?, ?, ?)", rows[0])
+            else:
+                self._insert_together(rows)
+            piece = self._unwritten[-1]
+            self._unwritten.clear()
+            self.commits += 1
+            return piece
+
+    def _insert_together(self, rows: list[tuple[int, int, bytes, bytes]]) -> None:
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            self._db.executemany("INSERT INTO piece VALUES (?, ?, ?, ?)", rows)
+            self._db.execute("COMMIT")
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+
+    def close(self) -> None:
+        """Commits and lets go of the file; the WAL stays for whoever finishes the tape."""
+        self.commit()
+        with self._lock:
+            self._db.close()
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)
+    db.execute("PRAGMA synchronous = FULL")
+    db.execute("PRAGMA wal_autocheckpoint = 4000")
+    return db

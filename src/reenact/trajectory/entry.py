@@ -1,0 +1,54 @@
+"""An event as one line of what a person reads, and what went wrong in it.
+
+Values only. Times are ns since the run began, sizes are bytes. They are part of the JSON of `reenact show --json`, so
+a field may be added and none renamed.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from reenact.providers import Usage
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A line of the agent's own source; `function` is `module:function`."""
+
+    function: str
+    file: str
+    line: int
+
+
+class Trouble(msgspec.Struct, frozen=True):
+    """What went wrong with an event. `status` is HTTP's where the answer was an error.
+
+    `type` is the provider's word for it, or the class of the exception that the agent got.
+    """
+
+    event: int
+    status: int | None
+    type: str
+    message: str
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """An event as one line. `kind` is "http", "sleep", "stdin" and so on; `name` is the method and URL of HTTP.
+
+    `sent` and `received` count the bodies as on the wire. `ended` is None where the tape holds no end. `model` and
+    `usage` are set where a model was asked. `value` is what was read from standard input, up to 1,000 characters.
+    """
+
+    event: int
+    lane: str
+    kind: str
+    name: str
+    began: int
+    ended: int | None
+    status: int | None = None
+    sent: int = 0
+    received: int = 0
+    model: str = ""
+    usage: Usage | None = None
+    value: str = ""
+    trouble: Trouble | None = None
+    site: Place | None = None

@@ -1,0 +1,164 @@
+"""One event of a tape as bytes put together: the request as it was sent, and what came back, as far as it came."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import msgspec
+
+from reenact.providers import Unreadable, Wire
+from reenact.providers.encoding import dechunk, decode_content
+from reenact.tape.event import Failed, Kind, Part, PartKind
+from reenact.tape.reader import Event
+from reenact.trajectory.entry import Entry, Place, Trouble
+
+Headers = tuple[tuple[str, str], ...]
+
+_LET_GO = (PartKind.ABANDONED, PartKind.GIVEN_UP)
+_LOWEST_ERROR = 400
+_TYPED = 1000
+
+
+class Head(msgspec.Struct, frozen=True):
+    """A response before its body. `framing` is "chunked" when HTTP/1.1 framing still is on the body."""
+
+    status: int = 0
+    headers: tuple[tuple[str, str], ...] = ()
+    reason: str = ""
+    version: str = ""
+    framing: str = ""
+
+
+_head = msgspec.json.Decoder(Head).decode
+_headers = msgspec.json.Decoder(tuple[tuple[str, str], ...]).decode
+
+
+class Exchange:
+    """An event with the bytes of both directions. `sent` is the body of its request as on the wire."""
+
+    def __init__(self, event: Event, sent: bytes) -> None:
+        self.event = event
+        self.sent = sent
+        self.method, _, self.url = event.name.partition(" ")
+
+    @cached_property
+    def request_headers(self) -> Headers:
+        """The headers of the request; none where they cannot be read."""
+        try:
+            return _headers(self.event.head) if self.event.head else ()
+        except msgspec.MsgspecError:
+            return ()
+
+    @cached_property
+    def head(self) -> Head | None:
+        """The response's head; None where no response came."""
+        for _, part in self.event.parts:
+            if part.kind == PartKind.HEAD:
+                try:
+                    return _head(part.data)
+                except msgspec.MsgspecError:
+                    return None
+        return None
+
+    @property
+    def status(self) -> int | None:
+        """The HTTP status; None where no response came."""
+        return self.head.status if self.head is not None else None
+
+    @property
+    def chunks(self) -> tuple[Part, ...]:
+        """The pieces of the response's body, as the agent got them."""
+        return tuple(part for _, part in self.event.parts if part.kind == PartKind.CHUNK)
+
+    @cached_property
+    def received(self) -> bytes:
+        """The response's body as it came off the wire."""
+        return b"".join(part.data for part in self.chunks)
+
+    @cached_property
+    def question(self) -> bytes | Unreadable:
+        """The request's body without content coding."""
+        return decode_content(self.request_headers, self.sent)
+
+    @cached_property
+    def answer(self) -> bytes | Unreadable:
+        """The response's body without framing and content coding, as far as it came."""
+        if self.head is None:
+            return b""
+        body = dechunk(self.received) if self.head.framing == "chunked" else self.received
+        return decode_content(self.head.headers, body)
+
+    @property
+    def wire(self) -> Wire:
+        """The exchange as the readers of the providers want it; bodies that cannot be decoded are empty."""
+        question, answer = self.question, self.answer
+        return Wire(
+            self.method,
+            self.url,
+            self.request_headers,
+            question if isinstance(question, bytes) else b"",
+            self.status,
+            self.head.headers if self.head is not None else (),
+            answer if isinstance(answer, bytes) else b"",
+        )
+
+    @property
+    def failed(self) -> Failed | None:
+        """The exception that the agent got."""
+        return self.event.parts[-1][1].failed if self.event.parts else None
+
+    def trouble(self) -> Trouble | None:
+        """What went wrong, as far as it shows without knowing what the bytes mean."""
+        number, failed = self.event.id, self.failed
+        if failed is not None:
+            return Trouble(number, self.status, class_of(failed), message_of(failed))
+        if self.status is not None and self.status >= _LOWEST_ERROR:
+            return Trouble(number, self.status, self.head.reason if self.head is not None else "", "")
+        if not self.event.complete:
+            return Trouble(number, None, "unfinished", "the tape ends before the answer does")
+        if self.let_go and self.head is None and self.event.kind is Kind.HTTP:
+            return Trouble(number, None, "given up", "the agent did not wait for the answer")
+        return None
+
+    @property
+    def let_go(self) -> bool:
+        """Whether the agent let go of the answer before its end."""
+        return bool(self.event.parts) and self.event.parts[-1][1].kind in _LET_GO
+
+    @property
+    def _typed(self) -> str:
+        if self.event.kind is not Kind.STDIN:
+            return ""
+        data = b"".join(part.data[: 4 * _TYPED] for _, part in self.event.parts if part.kind == PartKind.VALUE)
+        return data.decode("utf-8", "replace")[:_TYPED]
+
+    def entry(self) -> Entry:
+        """The event as one line."""
+        event, site = self.event, self.event.site
+        return Entry(
+            event=event.id,
+            lane=event.lane,
+            kind=event.kind.name.lower(),
+            name=event.name,
+            began=event.at,
+            ended=event.ended if event.complete else None,
+            status=self.status,
+            sent=len(self.sent),
+            received=len(self.received),
+            value=self._typed,
+            trouble=self.trouble(),
+            site=Place(site.place, site.file, site.line) if site is not None else None,
+        )
+
+
+def class_of(failed: Failed) -> str:
+    """The class of an exception, with its module where that says something."""
+    return failed.name if failed.module in ("builtins", "__main__") else f"{failed.module}.{failed.name}"
+
+
+def message_of(failed: Failed) -> str:
+    """What an exception says; that of its cause where it says nothing itself."""
+    said = ", ".join(str(value) for value in failed.args if value not in ("", None))
+    if said or failed.cause is None:
+        return said
+    return message_of(failed.cause)

@@ -1,0 +1,206 @@
+"""Runs that begin and end in code: `with reenact.record()` and `@reenact.record`, verified from the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pytest
+
+from reenact.testing import Call, ModelServer, Say
+from reenact.testing.turn import Turn
+from tests.runs import Bench, Done, settings
+
+MANY_RUNS = """
+    import asyncio, dataclasses, random, time, uuid
+    import httpx2, reenact
+
+    client = httpx2.AsyncClient(timeout=30)  # made before any recording
+
+    @dataclasses.dataclass
+    class Question:
+        text: str
+        parts: int
+
+    async def ask(base, text):
+        body = {"model": "m", "messages": [{"role": "user", "content": text}]}
+        answer = await client.post(base + "/chat/completions", json=body)
+        return answer.json()["choices"][0]["message"]["content"]
+
+    @reenact.record
+    async def answer(base, question: Question, *, tag: str):
+        asks = [f"{question.text} {i} {uuid.uuid4()} {random.random()} {time.time()}" for i in range(question.parts)]
+        said = await asyncio.gather(*(ask(base, text) for text in asks))
+        print(tag, "asked", len(asks))
+        return said
+
+    async def main(base):
+        runs = (answer(base, Question(f"question {n}", 3), tag=f"tag {n}") for n in range(6))
+        for said in await asyncio.gather(*runs):
+            print(said)
+        try:
+            await answer("http://127.0.0.1:9", Question("nobody there", 1), tag="last")
+        except httpx2.ConnectError as error:
+            print("refused", error)
+
+    if __name__ == "__main__":
+        import os
+        asyncio.run(main(os.environ["OPENAI_BASE_URL"]))
+"""
+
+THREADS = """
+    import os, random
+    from concurrent.futures import ThreadPoolExecutor
+    import requests, reenact
+
+    @reenact.record("threaded")
+    def answer(base: str, number: int) -> str:
+        text = f"question {number} {random.randint(1, 10**9)} {random.choice('abcdef')}"
+        body = {"model": "m", "messages": [{"role": "user", "content": text}]}
+        said = requests.post(base + "/chat/completions", json=body, timeout=30).json()
+        return said["choices"][0]["message"]["content"]
+
+    if __name__ == "__main__":
+        base = os.environ["OPENAI_BASE_URL"]
+        with ThreadPoolExecutor(4) as pool:
+            print(sorted(pool.map(answer, [base] * 8, range(8))))
+"""
+
+BLOCK = """
+    import os, time
+    import httpx, reenact
+
+    client = httpx.Client(timeout=30)
+    body = {"model": "m", "messages": [{"role": "user", "content": "hello"}]}
+    url = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
+    print("before the block")
+    with reenact.record("greeting") as run:
+        print(client.post(url, json=body).json()["choices"][0]["message"]["content"], time.time())
+        with reenact.record("inner") as inner:  # inside a run that is recorded already it does nothing
+            print("inner", repr(inner.id))
+    print(run.id)
+"""
+
+
+def echo(turn: Turn) -> Say | Call:
+    """Says what it was asked."""
+    return Say(f"you said: {turn.prompt}")
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A program that recorded runs of its own, after its server is gone."""
+
+    bench: Bench
+    done: Done
+
+    def verify(self, run_id: str) -> Mapping[str, object]:
+        done = self.bench.run("-m", "reenact", "verify", run_id, "--json")
+        document: dict[str, object] = json.loads(done.stdout)
+        return {"status": done.status, **document}
+
+
+def recorded(bench: Bench, program: str, env: Mapping[str, str] | None = None) -> Recorded:
+    with ModelServer(echo) as server:
+        done = bench.plain(program, env={**settings(server), **(env or {})})
+    assert done.status == 0, done.stderr.decode()
+    return Recorded(bench, done)
+
+
+def test_many_runs_at_once_in_one_loop_are_on_tapes_of_their_own_and_verify(bench: Bench) -> None:
+    run = recorded(bench, MANY_RUNS)
+    ids = bench.store.ids()
+    assert len(ids) == 7
+    assert run.done.stdout.count(b"asked 3") == 6
+    for run_id in ids:
+        verified = run.verify(run_id)
+        assert verified["status"] == 0, json.dumps(verified, indent=1)[:3000]
+
+
+def test_runs_in_threads_are_on_tapes_of_their_own_and_verify(bench: Bench) -> None:
+    run = recorded(bench, THREADS)
+    ids = bench.store.ids()
+    assert len(ids) == 8
+    assert all(run_id.startswith("threaded-") for run_id in ids)
+    assert len({(bench.store.path(run_id)).read_bytes() for run_id in ids}) == 8
+    for run_id in ids:
+        verified = run.verify(run_id)
+        assert verified["status"] == 0, json.dumps(verified, indent=1)[:3000]
+
+
+def test_a_block_is_recorded_and_its_program_replays_it(bench: Bench) -> None:
+    run = recorded(bench, BLOCK)
+    (run_id,) = bench.store.ids()
+    lines = run.done.stdout.decode().splitlines()
+    assert lines[0] == "before the block"
+    assert lines[2] == "inner ''"
+    assert lines[3] == run_id
+    assert run.verify(run_id)["status"] == 0
+    replayed = bench.run("-m", "reenact", "replay", "--quiet", run_id)
+    assert replayed.stdout.decode().splitlines() == lines[:3]
+
+
+def test_a_changed_function_diverges(bench: Bench) -> None:
+    run = recorded(bench, THREADS)
+    program = bench.folder / "agent.py"
+    program.write_text(program.read_text().replace("question {number}", "query {number}"))
+    verified = run.verify(bench.store.ids()[0])
+    assert verified["status"] == 1
+    assert "query" in json.dumps(verified)
+
+
+def test_reenact_enabled_false_turns_it_off(bench: Bench) -> None:
+    recorded(bench, BLOCK, {"REENACT_ENABLED": "false"})
+    assert bench.store.ids() == []
+
+
+def test_arguments_that_cannot_be_kept_are_told_and_the_call_is_recorded_all_the_same(bench: Bench) -> None:
+    program = """
+        import reenact
+
+        class Handle: ...
+
+        @reenact.record
+        def use(handle):
+            print("used")
+
+        use(Handle())
+    """
+    run = recorded(bench, program)
+    assert run.done.stdout == b"used\n"
+    (run_id,) = bench.store.ids()
+    done = bench.run("-m", "reenact", "verify", run_id)
+    assert done.status == 2
+    assert b"cannot be called again" in done.stderr
+
+
+def test_a_store_that_cannot_be_written_does_not_keep_the_function_from_running(bench: Bench) -> None:
+    (bench.folder / "file").write_text("no folder")
+    program = """
+        import reenact
+
+        @reenact.record
+        def add(a: int, b: int) -> int:
+            return a + b
+
+        with reenact.record("x", store="file/store"):
+            print(add(1, 2))
+    """
+    run = recorded(bench, program)
+    assert run.done.stdout == b"3\n"
+    assert b"is not recorded" in run.done.stderr
+
+
+@pytest.mark.parametrize("way", [["agent.py", "a", "--b"], ["-m", "agent", "a"], ["-X", "utf8", "agent.py"]])
+def test_reenact_record_1_records_any_python_command_line(bench: Bench, way: list[str]) -> None:
+    bench.write("""
+        import sys
+        print(__name__, sys.argv[1:], sys.orig_argv[1:])
+        sys.exit(3)
+    """)
+    plain = bench.run(*way)
+    done = bench.run(*way, env={"REENACT_RECORD": "1"})
+    assert (done.status, done.stdout) == (3, plain.stdout)
+    (run_id,) = bench.store.ids()
+    assert bench.run("-m", "reenact", "verify", run_id).status == 0

@@ -1,0 +1,57 @@
+"""What tests of whole programs share: a folder to run them in, and the recorded traffic."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.runs import Bench
+
+TRAFFIC = Path(__file__).parents[2] / "shared" / "traffic"
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    """A folder of its own to record, replay and verify programs in."""
+    return Bench(tmp_path)
+
+
+@pytest.fixture
+def recorded_traffic() -> Path:
+    """The folder of recorded traffic beside the checkout; skips where there is none."""
+    if not TRAFFIC.is_dir():
+        pytest.skip("no recorded traffic: expected the folder ../shared/traffic beside the repository")
+    return TRAFFIC
+
+
+# What is known not to hold yet: these run with `-m gap`, fail or hang there, and are named in CONTRIBUTING.md
+GAPS = (
+    "tests/seams/test_asyncio.py",
+    "tests/seams/test_collector.py",
+    "tests/seams/test_threads.py",
+    "tests/launch/test_entry.py::test_an_annotated_argument_comes_back_in_its_type",
+    "tests/launch/test_entry.py::test_annotations_of_any_number_of_arguments_count_for_each",
+    "tests/launch/test_entry.py::test_a_function_of_a_module_that_was_run_is_found_without_running_the_program",
+    "tests/seams/test_network.py::test_seen_and_unseen_calls_side_by_side",
+    "tests/seams/test_output.py::test_a_program_ends_as_it_did",
+    "tests/seams/test_output.py::test_a_program_that_kills_itself_does_so_again",
+)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "slow: takes minutes; runs only when asked for, with -m slow")
+    config.addinivalue_line("markers", "gap: known not to hold yet; runs only when asked for, with -m gap")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.nodeid.startswith(GAPS):
+            item.add_marker("gap")
+    for marker in ("slow", "gap"):
+        if marker in str(config.option.markexpr):
+            continue
+        left_out = [item for item in items if item.get_closest_marker(marker) is not None]
+        if left_out:
+            config.hook.pytest_deselected(items=left_out)
+            items[:] = [item for item in items if item not in left_out]

@@ -1,0 +1,121 @@
+"""Records of every sort for the tests of the tape, and small tapes that are made of them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+from hypothesis import strategies as st
+
+from reenact.tape import event as ev
+from reenact.tape.journal import Packer, Piece, unpack
+from reenact.tape.writer import TapeWriter
+
+small = st.integers(0, 2**63 - 1)
+plain = st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False) | st.text(max_size=9)
+bodies = st.builds(ev.Delta, st.integers(-1, 9), small, small, st.binary(max_size=40))
+failures = st.recursive(
+    st.builds(
+        ev.Failed,
+        st.text(max_size=9),
+        st.text(max_size=9),
+        st.lists(plain, max_size=3),
+        st.dictionaries(st.text(max_size=5), plain, max_size=2),
+        suppressed=st.booleans(),
+    ),
+    lambda inner: st.builds(ev.Failed, st.text(max_size=9), st.text(max_size=9), st.just([]), st.just({}), inner),
+    max_leaves=3,
+)
+draws = st.tuples(
+    small,
+    small,
+    st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False) | st.binary(max_size=9) | st.lists(small, max_size=3),
+)
+each: dict[type[ev.Record], st.SearchStrategy[ev.AnyRecord]] = {
+    ev.Start: st.builds(ev.Start, st.binary(max_size=20)),
+    ev.LaneBorn: st.builds(ev.LaneBorn, small, st.text(max_size=9), st.text(max_size=9)),
+    ev.SiteNamed: st.builds(ev.SiteNamed, small, st.text(max_size=9), st.text(max_size=9), small),
+    ev.Began: st.builds(
+        ev.Began, small, small, small, st.text(max_size=9), small, small, st.binary(max_size=20), bodies
+    ),
+    ev.Part: st.builds(ev.Part, small, small, small, st.binary(max_size=40), st.none() | failures),
+    ev.Timer: st.builds(ev.Timer, small, st.floats(allow_nan=False), small),
+    ev.Draws: st.builds(ev.Draws, small, st.lists(draws, max_size=3)),
+    ev.Wrote: st.builds(ev.Wrote, small, small, st.binary(max_size=20)),
+    ev.Signal: st.builds(ev.Signal, small, st.integers(-1, 9), st.integers(-1, 9)),
+    ev.Note: st.builds(ev.Note, st.text(max_size=9), st.text(max_size=9), st.integers(-1, 9)),
+    ev.Ended: st.builds(ev.Ended, small, st.none() | failures, st.binary(max_size=20)),
+    ev.Exited: st.builds(ev.Exited, st.integers(-999, 255)),
+    ev.Snapshot: st.builds(ev.Snapshot, st.text(max_size=9), st.binary(max_size=20)),
+    ev.Handed: st.just(ev.Handed()),
+    ev.Expired: st.builds(ev.Expired, small),
+    ev.Spun: st.builds(ev.Spun, small),
+}
+records = st.one_of(*each.values())
+
+
+def exchange(event: int, body: bytes = b"question", answer: bytes = b"answer", *, lane: int = 0) -> list[ev.AnyRecord]:
+    """One request and its whole answer."""
+    return [
+        ev.Began(event, lane, ev.Kind.HTTP, f"POST http://h/{event}", -1, event * 10, b"[]", ev.Delta(-1, 0, 0, body)),
+        ev.Part(event, ev.PartKind.HEAD, event * 10 + 1, b'{"status":200,"headers":[]}'),
+        ev.Part(event, ev.PartKind.CHUNK, event * 10 + 2, answer),
+        ev.Part(event, ev.PartKind.END, event * 10 + 3, b""),
+    ]
+
+
+def beginning() -> list[ev.AnyRecord]:
+    """What every tape begins with."""
+    return [ev.Start(b'{"run_id":"run-1","name":"run","started":5,"target":["agent.py"]}'), ev.LaneBorn(0, "0", "main")]
+
+
+def run(events: int = 3) -> list[list[ev.AnyRecord]]:
+    """The commits of a run that came to its end."""
+    return [beginning(), *(exchange(event) for event in range(events)), [ev.Ended(events * 10, None)]]
+
+
+def written(path: Path, commits: Sequence[Sequence[ev.AnyRecord]]) -> Path:
+    """A tape that was not closed."""
+    writer = TapeWriter.create(path, "run-1", "run", 5)
+    for batch in commits:
+        for record in batch:
+            writer.add(record)
+        writer.commit()
+    writer.close()
+    return path
+
+
+def packed(commits: Sequence[Sequence[ev.AnyRecord]]) -> list[Piece]:
+    """The pieces of a journal."""
+    packer = Packer()
+    return [packer.pack(batch) for batch in commits]
+
+
+def edit(path: Path, *statements: str) -> None:
+    """Changes the file behind reenact's back."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        for statement in statements:
+            db.execute(statement)
+
+
+def pieces_of(path: Path) -> list[Piece]:
+    """The rows of the journal."""
+    with closing(sqlite3.connect(path)) as db:
+        return [Piece(*row) for row in db.execute("SELECT id, segment, data, chain FROM piece ORDER BY id")]
+
+
+def put(path: Path, pieces: Sequence[Piece]) -> None:
+    """Other rows for the journal."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("DELETE FROM piece")
+        db.executemany(
+            "INSERT INTO piece VALUES (?, ?, ?, ?)",
+            [(piece.id, piece.segment, piece.data, piece.chain) for piece in pieces],
+        )
+
+
+def journal(path: Path) -> list[ev.AnyRecord]:
+    """Every record of a tape."""
+    return [record for batch in unpack(pieces_of(path)) for record in batch]
