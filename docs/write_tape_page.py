@@ -66,7 +66,7 @@ def page() -> str:
         INTRO,
         *(_struct(record, record.__name__, str(record.__struct_config__.tag)) for record in records),
         "## Values in records\n",
-        *(_struct(value, value.__name__) for value in (event.Delta, event.Failed)),
+        *(_struct(value, value.__name__) for value in (event.Delta, event.Failed, event.Frame)),
         "## Numbers in records\n",
         *(_numbers(kind) for kind in (event.Kind, event.PartKind, event.DrawKind, event.Stream)),
         "## JSON in records\n",

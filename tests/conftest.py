@@ -27,12 +27,6 @@ def recorded_traffic() -> Path:
 
 # What is known not to hold yet: these run with `-m gap`, fail or hang there, and are named in CONTRIBUTING.md
 GAPS = (
-    "tests/seams/test_asyncio.py",
-    "tests/seams/test_collector.py",
-    "tests/seams/test_threads.py",
-    "tests/launch/test_entry.py::test_an_annotated_argument_comes_back_in_its_type",
-    "tests/launch/test_entry.py::test_annotations_of_any_number_of_arguments_count_for_each",
-    "tests/launch/test_entry.py::test_a_function_of_a_module_that_was_run_is_found_without_running_the_program",
     "tests/seams/test_network.py::test_seen_and_unseen_calls_side_by_side",
     "tests/seams/test_output.py::test_a_program_ends_as_it_did",
     "tests/seams/test_output.py::test_a_program_that_kills_itself_does_so_again",

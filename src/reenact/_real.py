@@ -28,12 +28,14 @@ allocate_lock = _thread.allocate_lock
 get_ident = _thread.get_ident
 get_native_id = _thread.get_native_id
 select = _select.select
+current_frames = sys._current_frames  # noqa: SLF001  where another thread is
 getframe = sys._getframe  # noqa: SLF001  the only way to a caller's frame that costs under 100 ns
 
 __all__ = [
     "PACKAGE",
     "STDLIB",
     "allocate_lock",
+    "current_frames",
     "get_ident",
     "get_native_id",
     "getframe",

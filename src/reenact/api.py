@@ -10,6 +10,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn, Self, TypeVar, overload
@@ -22,16 +23,15 @@ from reenact.engine.divergence import Datum, Divergence, What
 from reenact.engine.failure import encode
 from reenact.engine.lane import enter, get_lane, leave, muted
 from reenact.engine.session import Session
-from reenact.errors import UsageError
-from reenact.launch import child, entry, world
+from reenact.errors import ArgumentError, UsageError
+from reenact.launch import arguments, child, closing, command, entry, running, world
 from reenact.launch import manifest as manifests
 from reenact.launch.command import Command
 from reenact.launch.manifest import Manifest
-from reenact.launch.spec import CALL, Spec
+from reenact.launch.spec import CALL, Report, Spec
 from reenact.seams.concurrency import asyncio as asyncio_seam
 from reenact.seams.install import Installed
 from reenact.seams.system import socket
-from reenact.tape.close import close
 from reenact.tape.event import Ended, Failed, Note, Start
 from reenact.tape.store import Store
 from reenact.tape.writer import TapeWriter
@@ -49,6 +49,7 @@ class _Process:
         self._installed: Installed | None = None
         self._survey: Manifest | None = None
         self._blocks: Counter[str] = Counter()
+        self._warned: set[str] = set()
         self.expected = _expected()
 
     def install(self) -> None:
@@ -60,7 +61,7 @@ class _Process:
                 self._installed = installed
             self._installed.share_process()
 
-    def manifest(self, run_id: str, name: str, called: str, arguments: str) -> Manifest:
+    def manifest(self, run_id: str, name: str, called: str, given: str) -> Manifest:
         """The manifest of a run of this process, whose own part is surveyed once."""
         with self._lock:
             if self._survey is None:
@@ -71,9 +72,16 @@ class _Process:
             name=name,
             started=_real.time_ns(),
             entry=called,
-            arguments=arguments,
-            import_path=[path for path in sys.path if path and Path(path).is_dir() and "site-packages" not in path],
+            arguments=given,
+            main=entry.main_module(),
+            import_path=[path for path in sys.path if path and Path(path).exists() and "site-packages" not in path],
         )
+
+    def warn(self, name: str, what: str) -> None:
+        """Says what is wrong with a run on stderr, once by that name: it will be wrong with each of its calls."""
+        if name not in self._warned:
+            self._warned.add(name)
+            sys.stderr.write(f"reenact: {name} {what}\n")
 
     def block(self, name: str) -> str:
         """The entry of the next block of that name."""
@@ -84,9 +92,11 @@ class _Process:
 
 def _own_command() -> Command:
     """The command line of this process."""
-    words = sys.orig_argv[1:]
-    at = max(len(words) - len(sys.argv), 0)
-    return Command(sys.executable, tuple(words[:at]), tuple(words[at:]))
+    words = tuple(sys.orig_argv[1:])
+    try:
+        return Command(sys.executable, *command.split(words))
+    except UsageError:  # a session at the prompt, say
+        return Command(sys.executable, words, ())
 
 
 def _expected() -> tuple[Spec, str] | None:
@@ -112,17 +122,30 @@ def _process() -> _Process:
         return _THIS[0]
 
 
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of a recorded function."""
+
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+    def kept(self) -> tuple[str, str]:
+        """What it was given, as it stands on tape; or nothing, and why it cannot be kept."""
+        try:
+            return arguments.encode(self.function, self.args, self.kwargs), ""
+        except ArgumentError as error:
+            return "", str(error)
+
+
 class Run:
     """A run of this process while it lasts. `id` is its run id once it has begun; empty when nothing is recorded."""
 
-    def __init__(
-        self, name: str, called: str, arguments: str = "", problem: str = "", store: str | None = None
-    ) -> None:
+    def __init__(self, name: str, called: str, call: Call | None = None, store: str | None = None) -> None:
         self.id = ""
         self._name = name
         self._entry = called
-        self._arguments = arguments
-        self._problem = problem
+        self._call = call
         self._store = store
         self._session: Session | None = None
         self._path: Path | None = None
@@ -140,15 +163,16 @@ class Run:
         try:
             self._begin_recording()
         except Exception as error:  # noqa: BLE001  a fault of ours never reaches the agent
-            sys.stderr.write(f"reenact: {self._name} is not recorded: {error}\n")
+            _process().warn(self._name, f"is not recorded: {error}")
 
-    def end(self, error: BaseException | None, result: bytes = b"") -> None:
+    def end(self, error: BaseException | None, returned: object = None) -> None:
         """Ends the run, whatever of it is still under way."""
         session, self._session = self._session, None
         if session is None:
             return
         leave(self._token)
         with muted():
+            result = entry.encode_result(returned) if self._call is not None and error is None else b""
             if self._spec is not None:
                 self._end_replay(session, self._spec, error, result)
             else:
@@ -161,12 +185,14 @@ class Run:
     def _begin_recording(self) -> None:
         process = _process()
         with muted():
+            given, problem = self._call.kept() if self._call is not None else ("", "")
             self.id, self._path = Store.find(Path.cwd(), self._store).new(self._name)
-            manifest = process.manifest(self.id, self._name, self._entry, self._arguments)
+            manifest = process.manifest(self.id, self._name, self._entry, given)
             writer = TapeWriter.create(self._path, self.id, self._name, manifest.started)
             writer.add(Start(manifests.encode(manifest)))
-            if self._problem:
-                writer.add(Note("arguments", self._problem, -1))
+            if problem:
+                writer.add(Note(ArgumentError.slug, problem, -1))
+                process.warn(self._entry, f"is recorded, but cannot be replayed: {problem}")
             process.install()
             socket.watch()
         self._enter(Session(plans.RECORD, writer, exclusive=False))
@@ -202,14 +228,14 @@ class Run:
         except Exception as fault:  # noqa: BLE001  a fault of ours never reaches the agent
             session.fault(fault)
         if session.faults:
-            sys.stderr.write(f"reenact: the tape of {self.id} is incomplete: {session.faults[0]}\n")
+            _process().warn(f"the tape of {self.id}", f"is incomplete: {session.faults[0]}")
 
     def _close(self, path: Path) -> None:
         """Packs and indexes the tape. All of it is durable already, so the caller of a function need not wait."""
         if entry.is_function(self._entry):
-            threading.Thread(target=close, args=(path, 0), name=f"reenact closes {self.id}").start()
+            threading.Thread(target=closing.close, args=(path, 0), name=f"reenact closes {self.id}").start()
         else:
-            close(path, 0)
+            closing.close(path, 0)
 
     def _end_replay(self, session: Session, spec: Spec, error: BaseException | None, result: bytes) -> None:
         tape = session.plan.prefix
@@ -243,7 +269,7 @@ class record:  # noqa: N801  used as `with reenact.record():` and `@reenact.reco
         self = super().__new__(cls)
         self._name = what if isinstance(what, str) else None
         self._store = store
-        return self(what) if callable(what) else self
+        return self(what) if callable(what) or isinstance(what, classmethod) else self
 
     _name: str | None
     _store: str | None
@@ -266,6 +292,8 @@ class record:  # noqa: N801  used as `with reenact.record():` and `@reenact.reco
 
     def __call__(self, function: F, /) -> F:
         """The function, recorded at each call."""
+        if isinstance(function, classmethod | staticmethod):
+            return type(function)(self(function.__func__))
         if inspect.iscoroutinefunction(function):
 
             @functools.wraps(function)
@@ -276,7 +304,7 @@ class record:  # noqa: N801  used as `with reenact.record():` and `@reenact.reco
                 except BaseException as error:
                     run.end(error)
                     raise
-                run.end(None, entry.encode_result(result))
+                run.end(None, result)
                 return result
 
             return recorded_async  # type: ignore[return-value]
@@ -289,19 +317,14 @@ class record:  # noqa: N801  used as `with reenact.record():` and `@reenact.reco
             except BaseException as error:
                 run.end(error)
                 raise
-            run.end(None, entry.encode_result(result))
+            run.end(None, result)
             return result
 
         return recorded  # type: ignore[return-value]
 
     def _begin(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Run:
-        arguments, problem = "", ""
-        try:
-            arguments = entry.encode(args, kwargs)
-        except (TypeError, ValueError, RecursionError) as error:
-            problem = f"the arguments could not be kept, so this run cannot be called again: {error}"
-        name = self._name or function.__name__.replace("_", "-")
-        run = Run(name, entry.name_of(function), arguments, problem, self._store)
+        name = self._name or getattr(function, "__name__", "call").replace("_", "-")
+        run = Run(name, entry.name_of(function), Call(function, args, kwargs), self._store)
         run.begin()
         return run
 
@@ -318,13 +341,11 @@ def replay_call() -> NoReturn:
     spec, _ = process.expected
     process.install()
     socket.watch(closed=True)
-    from reenact.tape.reader import read  # noqa: PLC0415  only in a replay
-
-    manifest = manifests.decode(read(Path(spec.tape)).manifest)
-    sys.argv = [manifest.target[0] if manifest.target else ""]
-    with muted():  # what the program does when it is imported was not recorded
-        function = entry.find(manifest)
-    given = entry.decode(function, manifest.arguments)
+    try:
+        function, given = _recorded_call(spec)
+    except UsageError as error:
+        running.end(Path(spec.report), Report(unusable=str(error), slug=error.slug))
+        sys.exit(error.exit_status)
     try:
         result = function(*given.args, **given.kwargs)
         if inspect.iscoroutine(result):
@@ -332,3 +353,13 @@ def replay_call() -> NoReturn:
     except Exception:  # noqa: BLE001  it is in the report, where it is compared with the recorded one
         sys.exit(0)
     sys.exit(0)
+
+
+def _recorded_call(spec: Spec) -> tuple[Callable[..., Any], arguments.Arguments]:
+    from reenact.tape.reader import read  # noqa: PLC0415  only in a replay
+
+    manifest = manifests.decode(read(Path(spec.tape)).manifest)
+    sys.argv = entry.argv(manifest)
+    with muted():  # what the program does when it is imported was not recorded
+        program = entry.Program(manifest)
+        return program.function(), arguments.decode(manifest.arguments, program.module)

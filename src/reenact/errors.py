@@ -3,6 +3,7 @@
     ReenactError
     |- UsageError            the command or call cannot be carried out as asked (exit status 2)
     |  |- RunNotFoundError   no run of that name in the store
+    |  |- ArgumentError      what a recorded function was given cannot be kept, or made again
     |  `- MissingExtraError  a library is needed that is not installed
     |- TapeError             a tape cannot be used (exit status 2)
     |  |- TapeCorruptError   its bytes are not what was written
@@ -32,6 +33,12 @@ class RunNotFoundError(UsageError):
     """No run, or more than one, answers to the given name."""
 
     slug = "run-not-found"
+
+
+class ArgumentError(UsageError):
+    """What a recorded function was given cannot be kept, or not be made again."""
+
+    slug = "argument"
 
 
 class MissingExtraError(UsageError):

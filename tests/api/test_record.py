@@ -155,24 +155,143 @@ def test_reenact_enabled_false_turns_it_off(bench: Bench) -> None:
     assert bench.store.ids() == []
 
 
-def test_arguments_that_cannot_be_kept_are_told_and_the_call_is_recorded_all_the_same(bench: Bench) -> None:
+TYPED = """
+    from __future__ import annotations
+    import dataclasses, enum, logging, sys
+    from typing import TYPE_CHECKING, NamedTuple
+    import pydantic, reenact
+    from shop import Desk
+    if TYPE_CHECKING:
+        from gone import Gone  # as type checkers want it: nothing at run time
+
+    log = logging.getLogger(__name__)
+    logging.basicConfig(format="%(name)s %(message)s")
+
+    @dataclasses.dataclass(frozen=True, slots=True)
+    class Line:
+        number: int
+        price: float
+
+    class Level(enum.Enum):
+        LOW = "low"
+
+    class Order(pydantic.BaseModel):
+        lines: list[Line]
+        level: Level | None = None
+
+    class Point(NamedTuple):
+        x: int
+
+    @reenact.record
+    def work(order: Order, *rest: Gone, level: Level | None = None, **more: dict[str, Line]) -> list[object]:
+        log.warning("at work, %s", sys.argv[1:])
+        print(repr(order), rest, level, more)
+        return [order, rest, more]
+
+    class Agent:
+        def __init__(self, name): self.name = name
+
+        @reenact.record
+        def plan(self, *orders: Order): print(vars(self), orders)
+
+        @reenact.record
+        @classmethod
+        def make(cls, name: str = "x"): print(cls, name)
+
+        @staticmethod
+        @reenact.record
+        def rest(names: set[int]): print(names)
+
+        @reenact.record("later")
+        async def later(self, desk): print(desk)
+
+    class Other(Agent): pass
+
+    if __name__ == "__main__":
+        import asyncio
+        one = Order(lines=[Line(1, 2), Line(3, 4.5)], level=Level.LOW)
+        work(one, Point(1), (2, one), level=Level.LOW, first={"a": Line(0, 0)}, key=None)
+        Agent("front").plan(one, one)
+        Other.make()
+        Agent.rest({2, 1})
+        asyncio.run(Agent("back").later(Desk("oak")))
+"""
+
+
+@pytest.mark.parametrize("way", [["agent.py", "Oslo"], ["-m", "agent", "Oslo"], ["-m", "pkg.agent", "Oslo"]])
+def test_arguments_come_back_in_their_types(bench: Bench, way: list[str]) -> None:
+    (bench.folder / "pkg").mkdir()
+    (bench.folder / "shop.py").write_text(
+        "import dataclasses\n@dataclasses.dataclass\nclass Desk:\n    wood: str\n", encoding="utf-8"
+    )
+    bench.write(TYPED)
+    (bench.folder / "pkg" / "agent.py").write_bytes((bench.folder / "agent.py").read_bytes())
+    done = bench.run(*way)
+    assert done.status == 0, done.stderr.decode()
+    assert done.stderr == b"__main__ at work, ['Oslo']\n"
+    assert len(bench.store.ids()) == 5
+    said = []
+    for run_id in bench.store.ids():
+        replayed = bench.run("-m", "reenact", "replay", "--quiet", run_id)
+        assert replayed.status == 0, replayed.stderr.decode()
+        verified = Recorded(bench, done).verify(run_id)
+        assert verified["status"] == 0, json.dumps(verified, indent=1)[:3000]
+        said += replayed.stdout.splitlines()
+    assert sorted(said) == sorted(done.stdout.splitlines())
+
+
+def test_arguments_that_cannot_be_kept_are_told_once_and_the_call_is_recorded_all_the_same(bench: Bench) -> None:
     program = """
         import reenact
 
-        class Handle: ...
+        class Handle:
+            def __init__(self): self.view = memoryview(b"x")
 
         @reenact.record
         def use(handle):
             print("used")
 
         use(Handle())
+        use(handle=Handle())
     """
     run = recorded(bench, program)
-    assert run.done.stdout == b"used\n"
-    (run_id,) = bench.store.ids()
-    done = bench.run("-m", "reenact", "verify", run_id)
-    assert done.status == 2
-    assert b"cannot be called again" in done.stderr
+    assert run.done.stdout == b"used\n" * 2
+    told = run.done.stderr.decode().splitlines()
+    assert len(told) == 1
+    assert told[0].startswith(
+        "reenact: __main__:use is recorded, but cannot be replayed: "
+        "its argument handle.view is a memoryview, which cannot be kept. Give it data"
+    )
+    for run_id in bench.store.ids():
+        done = bench.run("-m", "reenact", "verify", run_id)
+        assert done.status == 2
+        assert b"__main__:use cannot be called again: its argument handle.view is a memoryview" in done.stderr
+
+
+def test_a_function_that_is_gone_is_told_and_is_no_divergence(bench: Bench) -> None:
+    recorded(bench, THREADS)
+    program = bench.folder / "agent.py"
+    program.write_text(program.read_text().replace("def answer", "def respond").replace("map(answer", "map(respond"))
+    for command in (["verify"], ["replay"]):
+        done = bench.run("-m", "reenact", *command, bench.store.ids()[0])
+        assert done.status == 2
+        assert b"the recorded function __main__:answer is not to be found" in done.stderr
+
+
+@pytest.mark.parametrize("made", ["functools.partial(work, 1)", "Work()"])
+def test_a_callable_object_works_as_it_did(bench: Bench, made: str) -> None:
+    program = f"""
+        import functools, reenact
+
+        def work(a, b): return a + b
+
+        class Work:
+            def __call__(self, b): return 1 + b
+
+        work = reenact.record({made})
+        print(work(2))
+    """
+    assert recorded(bench, program).done.stdout == b"3\n"
 
 
 def test_a_store_that_cannot_be_written_does_not_keep_the_function_from_running(bench: Bench) -> None:

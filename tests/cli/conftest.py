@@ -22,13 +22,13 @@ def desk(tmp_path: Path) -> Desk:
 def cut(desk: Desk) -> Desk:
     """A desk with the recording of a program that was killed after its second request."""
     desk.write("""
-        import os
+        import os, subprocess
         import urllib3
         print("asking", flush=True)
         for number in range(4):
             urllib3.request("GET", os.environ["URL"])
             if number == 1 and os.path.exists("die"):
-                os.kill(os.getpid(), 9)
+                subprocess.run(["kill", "-KILL", str(os.getpid())])
     """)
     (desk.folder / "die").touch()
     with ModelServer(lambda _turn: Say("Hello.")) as server:

@@ -68,6 +68,6 @@ def test_a_program_that_leaves_its_tape_is_stopped_there(recorded: tuple[Desk, s
 
 def test_a_recording_that_was_cut_ends_as_it_did(cut: Desk) -> None:
     done = cut.reenact("replay", "last")
-    assert done.returncode == 128 + signal.SIGKILL
+    assert done.returncode == -signal.SIGKILL
     assert done.stdout == "asking\n"
     assert "up to where its recording was cut: 2 of 2 boundaries, offline" in done.stderr

@@ -64,7 +64,7 @@ class Journal:
         if place not in self._sites:
             self._sites[place] = len(self._sites)
             self.add(ev.SiteNamed(self._sites[place], place, "agent.py", 1))
-        self.add(ev.Draws(index, [(kind, self._sites[place], value) for value in values]))
+        self.add(ev.Draws(index, [(kind, self._sites[place], list(values))]))
 
     def wrote(self, data: bytes, stream: ev.Stream = ev.Stream.STDOUT, *, lane: str = "0") -> None:
         """The lane wrote to an output stream."""

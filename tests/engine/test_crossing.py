@@ -458,7 +458,7 @@ def test_a_task_that_is_cancelled_gives_its_answer_up(crossing: Crossing, kept: 
             await task
 
     asyncio.run(main())
-    assert [PartKind(part.kind) for part in kept.of(ev.Part)] == [PartKind.ABANDONED]
+    assert [PartKind(part.kind) for part in kept.of(ev.Part)] == [PartKind.CANCELLED]
     assert crossing.closed
 
 

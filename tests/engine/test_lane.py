@@ -106,7 +106,7 @@ def test_draws_are_kept_in_order_with_the_next_commit(session: Session, main: La
     assert not kept.of(ev.Draws)
     session.commit()
     (draws,) = kept.of(ev.Draws)
-    assert (draws.lane, draws.draws) == (0, [(ev.DrawKind.TIME_NS, 0, value) for value in (1, 2, 3)])
+    assert (draws.lane, draws.draws) == (0, [(ev.DrawKind.TIME_NS, 0, [1, 2, 3])])
     session.commit()
     assert len(kept.of(ev.Draws)) == 1
 
@@ -117,7 +117,7 @@ def test_draws_of_every_lane_are_kept_by_one_commit(session: Session, main: Lane
         lane.drew(ev.DrawKind.TIME_NS, sys._getframe(), lane.index)
     session.commit()
     assert {draws.lane: draws.draws for draws in kept.of(ev.Draws)} == {
-        lane.index: [(ev.DrawKind.TIME_NS, 0, lane.index)] for lane in lanes
+        lane.index: [(ev.DrawKind.TIME_NS, 0, [lane.index])] for lane in lanes
     }
 
 
@@ -125,10 +125,24 @@ def test_very_many_draws_do_not_wait_for_a_commit(main: Lane, kept: Kept) -> Non
     for value in range(20_000):
         main.drew(ev.DrawKind.TIME_NS, sys._getframe(), value)
     assert len(kept.of(ev.Draws)) == 2
-    assert len(main.pending) < 8192
-    assert [value for record in kept.of(ev.Draws) for _, _, value in record.draws] == list(
-        range(20_000 - len(main.pending))
-    )
+    ((_, _, left),) = main.fresh
+    assert len(left) < 8192
+    written = [value for record in kept.of(ev.Draws) for _, _, values in record.draws for value in values]
+    assert written + left == list(range(20_000))
+
+
+def test_draws_are_kept_apart_by_kind_and_call_site(session: Session, main: Lane, kept: Kept) -> None:
+    def elsewhere(value: int) -> None:
+        main.drew(ev.DrawKind.TIME_NS, sys._getframe(), value)
+
+    for value in (1, 3):
+        main.drew(ev.DrawKind.TIME_NS, sys._getframe(), value)
+        main.drew(ev.DrawKind.TIME, sys._getframe(), value / 2)
+        elsewhere(value + 1)
+    session.commit()
+    (draws,) = kept.of(ev.Draws)
+    time_ns, time = ev.DrawKind.TIME_NS, ev.DrawKind.TIME
+    assert draws.draws == [(time_ns, 0, [1, 3]), (time, 0, [0.5, 1.5]), (time_ns, 1, [2, 4])]
 
 
 def test_output_is_kept_in_stretches_of_one_stream(session: Session, main: Lane, kept: Kept) -> None:

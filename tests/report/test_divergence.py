@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from reenact.engine.cause import explain
 from reenact.engine.divergence import Cause, Datum, Divergence, Request, Site, What
 from reenact.report import divergence as report
+from reenact.report.terminal import Paint, columns
 
 GOLDEN: Final = Path(__file__).parent / "golden"
 URL: Final = "https://api.openai.com/v1/chat/completions"
@@ -91,6 +92,11 @@ CASES: Final = {
     "binary": mismatch(
         Request("PUT", URL, (), b"\x89PNG" * 99), Request("PUT", URL, (), b"\x89PNG" * 50 + b"\x89JPG" * 49)
     ),
+    "another-call": explain(
+        Divergence(
+            What.MISMATCH, "0", 17, 3, SITE, asked(SYSTEM), Request("GET", URL.replace("chat/completions", "models"))
+        )
+    ),
     "stuck": Divergence(
         What.STUCK,
         "0.1",
@@ -113,20 +119,23 @@ def test_the_text_is_the_golden_one(name: str) -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_color_adds_nothing_but_color(name: str) -> None:
-    bare = re.sub(r"\x1b\[[0-9;]+m", "", report.text(CASES[name], color=True))
+    bare = re.sub(r"\x1b\[[0-9;]+m", "", report.text(CASES[name], paint=Paint(on=True)))
     without_carets = [line for line in report.text(CASES[name]).split("\n") if not re.fullmatch(r" +[\^ ]*\^", line)]
     assert bare == "\n".join(without_carets)
 
 
 def test_changed_words_are_inverted_in_red_and_green() -> None:
-    colored = report.text(CASES["prompt-word"], color=True)
+    colored = report.text(CASES["prompt-word"], paint=Paint(on=True))
     assert "\x1b[7;31mconcise\x1b[0m" in colored
     assert "\x1b[7;32mverbose\x1b[0m" in colored
 
 
+@pytest.mark.parametrize("width", [60, 80, 100, 140])
 @pytest.mark.parametrize("name", CASES)
-def test_lines_stay_within_the_width(name: str) -> None:
-    assert max(map(len, report.text(CASES[name]).split("\n"))) <= report.WIDTH + 2
+def test_lines_stay_within_the_width(name: str, width: int) -> None:
+    """But for the lines of TOML that are offered, which are there to be copied."""
+    shown, _, _ = report.text(CASES[name], width=width).partition("[[tool.reenact")
+    assert max(map(columns, shown.split("\n"))) <= width
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -183,6 +192,8 @@ def test_no_control_character_reaches_the_terminal(name: str, old: str, new: str
         (Datum(name, old, body), Datum(name, new, new.encode(errors="replace"))),
     ):
         divergence = explain(Divergence(What.MISMATCH, name, 1, 1, site, expected, actual, notes=(name,)))
-        bare = re.sub(r"\x1b\[[0-9;]+m", "", report.text(divergence, color=color)) if color else report.text(divergence)
+        bare = report.text(divergence, paint=Paint(on=color))
+        if color:
+            bare = re.sub(r"\x1b\[[0-9;]+m", "", bare)
         assert bare.replace("\n", "").isprintable()
         assert json.loads(report.json(divergence))

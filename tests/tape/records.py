@@ -28,11 +28,10 @@ failures = st.recursive(
     lambda inner: st.builds(ev.Failed, st.text(max_size=9), st.text(max_size=9), st.just([]), st.just({}), inner),
     max_leaves=3,
 )
-draws = st.tuples(
-    small,
-    small,
-    st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False) | st.binary(max_size=9) | st.lists(small, max_size=3),
+drawn = (
+    st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False) | st.binary(max_size=9) | st.lists(small, max_size=3)
 )
+draws = st.tuples(small, small, st.lists(drawn, max_size=3))
 each: dict[type[ev.Record], st.SearchStrategy[ev.AnyRecord]] = {
     ev.Start: st.builds(ev.Start, st.binary(max_size=20)),
     ev.LaneBorn: st.builds(ev.LaneBorn, small, st.text(max_size=9), st.text(max_size=9)),
@@ -52,6 +51,7 @@ each: dict[type[ev.Record], st.SearchStrategy[ev.AnyRecord]] = {
     ev.Handed: st.just(ev.Handed()),
     ev.Expired: st.builds(ev.Expired, small),
     ev.Spun: st.builds(ev.Spun, small),
+    ev.Collected: st.builds(ev.Collected, small, small),
 }
 records = st.one_of(*each.values())
 

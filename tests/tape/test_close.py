@@ -139,7 +139,7 @@ def test_any_recording_is_the_same_when_it_is_closed(
     ]
     for event, (lane, body, parts, last) in enumerate(lines):
         records.append(ev.Began(event, lane, 1, "GET http://h/", 0, event, b"[]", ev.Delta(-1, 0, 0, body)))
-        records.append(ev.Draws(lane, [(1, 0, float(event))]))
+        records.append(ev.Draws(lane, [(1, 0, [float(event)])]))
         records.append(ev.Wrote(lane, 1, body))
         records += [ev.Part(event, kind, event, data) for kind, data in parts]
         records += [ev.Part(event, last, event, b"")] if last is not None else []

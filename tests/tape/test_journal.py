@@ -308,7 +308,7 @@ def test_a_piece_that_grows_beyond_all_bounds_is_corrupt(monkeypatch: pytest.Mon
         ev.LaneBorn(1, "0.1", "\ud800"),
         ev.SiteNamed(0, "m:\udcff", "/\udcff.py", 1),
         ev.Note("x", "\udcff", -1),
-        ev.Draws(0, [(1, 0, 2**70)]),
+        ev.Draws(0, [(1, 0, [2**70])]),
     ],
     ids=lambda odd: type(odd).__name__,
 )

@@ -97,14 +97,20 @@ def test_draws_are_kept_by_lane_kind_and_place() -> None:
         *beginning(),
         ev.SiteNamed(0, "agent:plan", "agent.py", 1),
         ev.SiteNamed(1, "agent:log", "agent.py", 9),
-        ev.Draws(0, [(1, 0, 1.5), (1, 1, 2.5), (2, 0, 3)]),
-        ev.Draws(0, [(1, 0, 4.5)]),
+        ev.Draws(0, [(1, 0, [1.5]), (1, 1, [2.5]), (2, 0, [3])]),
+        ev.Draws(0, [(1, 0, [4.5])]),
     )
     assert recording.lanes["0"].draws == {
         (1, "agent:plan"): [1.5, 4.5],
         (1, "agent:log"): [2.5],
         (2, "agent:plan"): [3],
     }
+
+
+def test_collections_are_kept_by_lane_and_the_event_that_comes_next() -> None:
+    recording = built(*beginning(), ev.LaneBorn(1, "0.1", "x"), ev.Collected(0, 2), *exchange(0), ev.Collected(0, 1))
+    assert recording.lanes["0"].collected == {0: 2, 1: 1}
+    assert recording.lanes["0.1"].collected == {}
 
 
 def test_output_is_kept_by_lane_and_as_a_whole() -> None:
@@ -154,8 +160,8 @@ def began(event: int = 0, *, lane: int = 0, kind: int = 1) -> ev.Began:
 @pytest.mark.parametrize(
     "record",
     [
-        ev.Part(5, 1, 0, b""), ev.Part(0, 1, 0, b""), ev.Expired(7), ev.Wrote(7, 1, b""), ev.Draws(7, []),
-        ev.Draws(0, [(1, 9, 1)]), began(1), began(lane=9), began(kind=99),
+        ev.Part(5, 1, 0, b""), ev.Part(0, 1, 0, b""), ev.Expired(7), ev.Collected(7, 0), ev.Wrote(7, 1, b""), ev.Draws(7, []),
+        ev.Draws(0, [(1, 9, [1])]), began(1), began(lane=9), began(kind=99),
     ],
     ids=repr,
 )  # fmt: skip

@@ -80,7 +80,7 @@ def test_what_is_on_tape_keeps_its_numbers() -> None:
     tags = {
         ev.Start: 0, ev.LaneBorn: 1, ev.SiteNamed: 2, ev.Began: 3, ev.Part: 4, ev.Timer: 5, ev.Draws: 6, ev.Wrote: 7,
         ev.Signal: 8, ev.Note: 9, ev.Ended: 10, ev.Exited: 11, ev.Snapshot: 12, ev.Handed: 13, ev.Expired: 14,
-        ev.Spun: 15,
+        ev.Spun: 15, ev.Collected: 16,
     }  # fmt: skip
     assert {kind: kind.__struct_config__.tag for kind in tags} == tags
 

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import click
 
-from reenact.cli import options
-
 
 @click.command()
 @click.argument("folder", required=False, type=click.Path(path_type=Path))
@@ -17,6 +15,8 @@ def command(folder: Path | None) -> None:
 
     The agent stays in FOLDER (default: reenact-demo), to look at and try commands on. Nothing reaches the network.
     """
+    from reenact.cli.screen import Screen
     from reenact.demo.play import play
 
-    sys.exit(play(folder, sys.stdout, color=options.colored(sys.stdout)))
+    screen = Screen()
+    sys.exit(play(folder, screen.stream, screen.paint))

@@ -30,17 +30,25 @@ def command(runs: tuple[str, ...], store_dir: str | None, *, every: bool, as_jso
     reenact fsck last
     reenact fsck --all
     """  # noqa: D301  \b tells click not to wrap
+    from reenact.cli.screen import Screen
+    from reenact.launch import closing
     from reenact.report import checked
-    from reenact.report.terminal import Paint
+    from reenact.report.terminal import plain
     from reenact.tape.check import State, check
 
     store = options.open_store(store_dir)
-    paint = Paint(on=options.colored(sys.stdout))
+    screen = Screen()
     damaged = 0
-    for path in _paths(store, runs, every=every):
-        found = check(path)
+    paths = _paths(store, runs, every=every)
+    if not paths and not as_json:
+        click.echo(f"No runs in {plain(str(store.root))} yet.")
+    for path in paths:
+        found = check(path, closing.close)
         damaged += found.state is State.DAMAGED
-        click.echo(checked.json(found) if as_json else checked.text(found, paint))
+        if as_json:
+            click.echo(checked.json(found))
+        else:
+            screen.write(checked.text(found, width=screen.width, paint=screen.paint))
     sys.exit(1 if damaged else 0)
 
 
@@ -48,6 +56,6 @@ def _paths(store: Store, runs: tuple[str, ...], *, every: bool) -> list[Path]:
     from reenact.errors import UsageError
 
     if every == bool(runs):
-        raise UsageError("say which: runs by name, or --all" if not every else "give runs by name, or --all, not both")
+        raise UsageError("say which runs, by name, or --all" if not every else "give runs by name, or --all, not both")
     names = store.ids() if every else runs
     return list(dict.fromkeys(store.path(name) if every else store.resolve(name) for name in names))

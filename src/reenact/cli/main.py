@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import importlib
+import signal
 import sys
+from typing import NoReturn
 
 import click
 
 from reenact import __version__
-from reenact.errors import ReenactError
+from reenact.errors import ReenactError, UsageError
+
+_INTERRUPTED = 128 + signal.SIGINT
+_EPILOG = "Begin with:  reenact demo"
 
 COMMANDS = {
     "record": "Run a Python program and record it.",
@@ -39,10 +44,20 @@ class _Lazy(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
 
-@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_Lazy,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    invoke_without_command=True,
+    subcommand_metavar="COMMAND [ARGS]...",
+    epilog=_EPILOG,
+)
 @click.version_option(__version__, prog_name="reenact")
-def cli() -> None:
+@click.pass_context
+def cli(ctx: click.Context) -> None:
     """Re-enact agent runs: record once, replay bit-exact and offline."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help(), err=True)
+        ctx.exit(UsageError.exit_status)
 
 
 def main() -> None:
@@ -50,10 +65,22 @@ def main() -> None:
     try:
         sys.exit(cli.main(standalone_mode=False, prog_name="reenact"))
     except click.ClickException as error:
-        error.show()
-        sys.exit(2)
+        _tell(UsageError(error.format_message()), _usage(error))
     except click.Abort:
-        sys.exit(130)
+        sys.exit(_INTERRUPTED)
     except ReenactError as error:
-        click.echo(f"reenact: {error}", err=True)
-        sys.exit(error.exit_status)
+        _tell(error)
+
+
+def _usage(error: click.ClickException) -> str:
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    return f"usage: {' '.join(context.get_usage().split()[1:])}" if context is not None else ""
+
+
+def _tell(error: ReenactError, usage: str = "") -> NoReturn:
+    from reenact.cli.screen import Screen
+    from reenact.report import error as errors
+
+    screen = Screen(err=True)
+    screen.write(errors.text(error.slug, str(error), width=screen.width, paint=screen.paint, usage=usage))
+    sys.exit(error.exit_status)

@@ -19,7 +19,7 @@ from reenact.cli import options
 def command(
     module: str | None, name: str | None, store_dir: str | None, words: tuple[str, ...], *, quiet: bool
 ) -> None:
-    r"""Run a Python program and record everything that could answer differently next time.
+    """Run a Python program and record everything that could answer differently next time.
 
     What the program writes, and its exit status, are what they would be without reenact, whose own words go to stderr.
 
@@ -27,7 +27,7 @@ def command(
     reenact record agent.py --city Oslo
     reenact record -m pkg.agent --city Oslo
     reenact record -- python -X dev -m pytest -q
-    """
+    """  # noqa: D301  \b tells click not to wrap
     from reenact.launch import launcher, supervise
     from reenact.launch.command import parse
     from reenact.report import recorded

@@ -16,20 +16,23 @@ from reenact.cli import options
 def command(run: str, store_dir: str | None, *, quiet: bool) -> None:
     """Run a recorded program again, offline, on what its tape holds.
 
-    Its output passes through, and its exit status is ours; it is 1 when the program left its tape.
+    Its output passes through, and it ends us as it ends: by its exit status, or by the signal that killed it. The
+    status is 1 when the program left its tape.
     """
     from reenact.cli.rerun import rerun
+    from reenact.cli.screen import Screen
     from reenact.launch import supervise
+    from reenact.launch.ending import known
     from reenact.report import certificate as certificates
     from reenact.report.certificate import Verdict
 
     status, certificate = rerun(run, store_dir)
     if not certificates.passed(certificate):
-        click.echo("\n" + certificates.text(certificate, color=options.colored(sys.stderr)), nl=False, err=True)
+        screen = Screen(err=True)
+        screen.write("\n" + certificates.text(certificate, width=screen.width, paint=screen.paint))
         sys.exit(1)
     if not quiet:
         click.echo(certificates.line(certificate), err=True)
-    recorded = certificate.ending.recorded
-    if certificate.verdict is Verdict.VERIFIED:
-        supervise.die_as(status)
-    sys.exit(supervise.mirror(status if certificate.verdict is Verdict.VERIFIED or recorded is None else recorded))
+    end = status if certificate.verdict is Verdict.VERIFIED else known(certificate.ending.recorded)
+    supervise.die_as(end)
+    sys.exit(supervise.mirror(end))

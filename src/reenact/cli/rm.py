@@ -27,8 +27,8 @@ def command(runs: tuple[str, ...], store_dir: str | None, *, yes: bool) -> None:
     reenact rm last --yes
     """  # noqa: D301  \b tells click not to wrap
     from reenact.errors import UsageError
-    from reenact.report.divergence import plain
     from reenact.report.figures import counted
+    from reenact.report.terminal import plain
 
     store = options.open_store(store_dir)
     paths = list(dict.fromkeys(store.resolve(name) for name in runs))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -10,7 +9,6 @@ import click
 from reenact.cli import options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
     from reenact.tape.reader import Recording
@@ -27,7 +25,8 @@ def command(run: str, step: int | None, event: int | None, store_dir: str | None
     """Show what a run did, step by step.
 
     A step is one decision of a model and the tool calls that it caused. Of each request, what is new in it is shown:
-    agents send their whole history every time.
+    agents send their whole history every time. → is what the model was told, ← what it said, · what happened besides,
+    and ! what went wrong.
 
     \b
     reenact show last
@@ -64,9 +63,9 @@ def command(run: str, step: int | None, event: int | None, store_dir: str | None
 
 def _timeline(path: Path, recording: Recording, found: Trajectory, *, as_json: bool) -> None:
     from reenact import _real
+    from reenact.cli.screen import Screen
     from reenact.report import run as runs
     from reenact.report import timeline
-    from reenact.report.terminal import Paint, width_of
     from reenact.tape.close import being_written
 
     live = recording.status is None and being_written(path)
@@ -74,15 +73,15 @@ def _timeline(path: Path, recording: Recording, found: Trajectory, *, as_json: b
     if as_json:
         _print_json(timeline.Timeline(run=run, steps=found.steps, outside=found.outside))
         return
-    paint = Paint(on=options.colored(sys.stdout))
-    _print(timeline.text(run, found, now=_real.time_ns(), width=width_of(sys.stdout), paint=paint))
+    screen = Screen()
+    screen.write(timeline.text(run, found, now=_real.time_ns(), width=screen.width, paint=screen.paint))
 
 
 def _step(recording: Recording, found: Trajectory, number: int, *, as_json: bool) -> None:
+    from reenact.cli.screen import Screen
     from reenact.errors import UsageError
     from reenact.report import run as runs
     from reenact.report import step as steps
-    from reenact.report.terminal import Paint, width_of
 
     if not 1 <= number <= len(found.steps):
         raise UsageError(f"there is no step {number}: {_has(recording, len(found.steps), 'step', 1)}")
@@ -91,14 +90,15 @@ def _step(recording: Recording, found: Trajectory, number: int, *, as_json: bool
     if as_json:
         _print_json(document)
     else:
-        _print(steps.text(document, width=width_of(sys.stdout), paint=Paint(on=options.colored(sys.stdout))))
+        screen = Screen()
+        screen.write(steps.text(document, width=screen.width, paint=screen.paint))
 
 
 def _event(recording: Recording, found: Trajectory, number: int, *, as_json: bool) -> None:
+    from reenact.cli.screen import Screen
     from reenact.errors import UsageError
     from reenact.launch import manifest as manifests
     from reenact.report import event as events
-    from reenact.report.terminal import Paint, width_of
 
     if not 0 <= number < len(recording.events):
         raise UsageError(f"there is no event {number}: {_has(recording, len(recording.events), 'event', 0)}")
@@ -110,8 +110,8 @@ def _event(recording: Recording, found: Trajectory, number: int, *, as_json: boo
         _print_json(document)
         return
     lanes = {lane.path: lane.name for lane in recording.lanes.values()}
-    paint = Paint(on=options.colored(sys.stdout))
-    _print(events.text(document, cwd=manifest.cwd, lanes=lanes, width=width_of(sys.stdout), paint=paint))
+    screen = Screen()
+    screen.write(events.text(document, cwd=manifest.cwd, lanes=lanes, width=screen.width, paint=screen.paint))
 
 
 def _place(run: str) -> tuple[str, int | None]:
@@ -125,13 +125,6 @@ def _has(recording: Recording, count: int, what: str, first: int) -> str:
     if not count:
         return f"{run} has no {what}s"
     return f"{run} has {what} {first} only" if count == 1 else f"{run} has {what}s {first} to {first + count - 1}"
-
-
-def _print(lines: Iterable[str]) -> None:
-    from reenact.report.terminal import encodable
-
-    # one write for all: a thousand steps are tens of thousands of lines
-    click.echo(encodable("\n".join(lines), sys.stdout))
 
 
 def _print_json(value: object) -> None:

@@ -16,20 +16,22 @@ from reenact.cli import options
 @options.as_json
 @options.store
 def command(run: str, store_dir: str | None, *, observe: bool, verbose: bool, as_json: bool) -> None:
-    r"""Replay RUN offline and compare everything; exit 1 on the first difference.
+    """Replay RUN offline and compare everything; exit 1 on the first difference.
 
     Every request that the program makes, every byte that it writes, and the way it ends are compared with the tape.
 
     \b
     reenact verify last
     reenact verify support-agent-7f3a --observe --json
-    """
+    """  # noqa: D301  \b tells click not to wrap
     from reenact.cli.rerun import rerun
+    from reenact.cli.screen import Screen
     from reenact.report import certificate as certificates
 
     _, certificate = rerun(run, store_dir, observe=observe, quiet=True)
     if as_json:
         click.echo(certificates.json(certificate))
     else:
-        click.echo(certificates.text(certificate, color=options.colored(sys.stdout), verbose=verbose), nl=False)
+        screen = Screen()
+        screen.write(certificates.text(certificate, width=screen.width, paint=screen.paint, verbose=verbose))
     sys.exit(0 if certificates.passed(certificate) else 1)

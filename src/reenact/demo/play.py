@@ -15,6 +15,7 @@ from typing import TextIO
 
 from reenact.demo.model import model
 from reenact.errors import MissingExtraError, UsageError
+from reenact.report.terminal import Paint
 from reenact.tape.store import FOLDER as STORE
 from reenact.testing import ModelServer
 
@@ -34,7 +35,7 @@ class Stage:
 
     folder: Path
     out: TextIO
-    color: bool
+    paint: Paint
 
     def say(self, *lines: str) -> None:
         """Lines of narration."""
@@ -43,7 +44,7 @@ class Stage:
 
     def head(self, title: str, *lines: str) -> None:
         """Begins a scene."""
-        self.say("", f"\x1b[1m{title}\x1b[0m" if self.color else title, *lines)
+        self.say("", self.paint.bold(title), *lines)
 
     def run(self, *words: str, env: Mapping[str, str] | None = None, status: int = 0) -> None:
         """Runs a command of reenact in the folder and shows it.
@@ -51,8 +52,7 @@ class Stage:
         Raises:
             OffScriptError: it does not exit with this status.
         """
-        prompt = f"$ reenact {' '.join(words)}"
-        self.say(f"\x1b[36m{prompt}\x1b[0m" if self.color else prompt)
+        self.say(self.paint.name(f"$ reenact {' '.join(words)}"))
         # -P: the folder of the agent is not for us to import from
         argv = [sys.executable, "-P", "-m", "reenact", *words]
         done = subprocess.run(argv, cwd=self.folder, env=env, check=False)  # noqa: S603
@@ -60,7 +60,7 @@ class Stage:
             raise OffScriptError(f"its exit status should be {status} and is {done.returncode}")
 
 
-def play(folder: Path | None, out: TextIO, *, color: bool) -> int:
+def play(folder: Path | None, out: TextIO, paint: Paint) -> int:
     """The whole demo, in a folder that is made for it; 0 when all went as it is told.
 
     Raises:
@@ -69,7 +69,7 @@ def play(folder: Path | None, out: TextIO, *, color: bool) -> int:
     """
     if importlib.util.find_spec("openai") is None:
         raise MissingExtraError("openai", "demo")
-    stage = Stage(furnish(folder), out, color)
+    stage = Stage(furnish(folder), out, paint)
     try:
         _scenes(stage)
     except OffScriptError as error:
@@ -81,27 +81,23 @@ def play(folder: Path | None, out: TextIO, *, color: bool) -> int:
 def _scenes(stage: Stage) -> None:
     shown = os.path.relpath(stage.folder)
     stage.head(
-        f"An agent that has never heard of reenact: {shown}/{AGENT}",
-        "It uses the official openai SDK, two tools, the clock, random numbers and a uuid.",
-        "A model server on this machine answers it: no network, no key, no cost.",
+        f"1. Record an agent that knows nothing of reenact: {shown}/{AGENT}",
+        "It asks a model, which is played on this machine: no network, no key, no cost.",
     )
     with ModelServer(model) as server:
-        stage.head("1. Record it")
         stage.run("record", AGENT, env=_environment(server))
-    stage.head("2. Stop the model server, and look at what is on tape")
+    stage.head("2. The model is gone now. See what happened")
     stage.run("show", "last")
-    stage.head("3. Run it again, with nobody there to answer, and have every byte compared")
+    stage.head("3. Run the agent again, with nobody there to answer it")
     stage.run("replay", "last")
     stage.run("verify", "last")
-    stage.head(f"4. Change one word of the prompt, {WORD[0]!r} to {WORD[1]!r}, and verify again")
+    stage.head(f"4. Change one word of its prompt, {WORD[0]!r} to {WORD[1]!r}")
     with _one_word_changed(stage.folder / AGENT):
         stage.run("verify", "last", status=1)
     stage.head(
-        "What to try next",
-        f"  cd {shown}",
-        "  reenact verify last             the word is back in its place, so this is VERIFIED again",
-        f"  edit {AGENT}, verify again     what does a change do to this run? Exit status 1: a check for CI",
-        "  reenact record your_agent.py    your own agent, as it is, with the SDK and keys that it uses",
+        f"Now you, in {shown} (the word is back in its place)",
+        f"  edit {AGENT}, reenact verify last   what does a change do? Exit 1: fit for CI",
+        "  reenact record your_agent.py        as it is, with the SDK and keys it uses",
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from typing import Protocol
 
 from reenact.engine.call import Call, headers_of, request_of
 from reenact.engine.divergence import Datum, Divergence, Request, Site, What
@@ -14,6 +15,20 @@ from reenact.engine.normalize import Normalizer, Strip, canonical
 from reenact.engine.plan import Live, Plan
 from reenact.tape.event import Kind
 from reenact.tape.reader import Event, LaneLog, Recording
+
+ASKED, COMPARED, WRITTEN, DRIFTED = range(4)
+"""What is counted: calls that met one on tape, bytes that were compared, bytes of output on tape that were written
+again, reads of clock and randomness that the tape does not hold."""
+
+
+class Counts(Protocol):
+    """The four of them, none of them negative."""
+
+    def __getitem__(self, what: int, /) -> int:
+        """How many so far."""
+
+    def __setitem__(self, what: int, count: int, /) -> None:
+        """How many there are now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +67,21 @@ class Boundary:
         self._next: dict[str, int] = {}
         self._draws: dict[tuple[str, int, str], deque[int | float | bytes | list[int]]] = {}
         self._written: dict[tuple[str, int], int] = {}
-        self.asked = 0
-        self.compared = 0
+        self.counts: Counts = [0, 0, 0, 0]
+
+    @property
+    def asked(self) -> int:
+        """Calls that met one on tape."""
+        return self.counts[ASKED]
+
+    @property
+    def compared(self) -> int:
+        """Bytes that were compared or served."""
+        return self.counts[COMPARED]
+
+    @compared.setter
+    def compared(self, count: int) -> None:
+        self.counts[COMPARED] = count
 
     def enter(self, lane: str, call: Call, site: Site | None) -> Serve | Perform | Refuse | Cut:
         """What is to be done about a call that `lane` makes now."""
@@ -71,10 +99,10 @@ class Boundary:
             return Refuse(divergence, None)
         event = log.events[position]
         self._next[lane] = position + 1
-        self.asked += 1
+        self.counts[ASKED] += 1
         body = tape.body(event)
         if self._same(event, body, call):
-            self.compared += len(body) + len(event.name)
+            self.counts[COMPARED] += len(body) + len(event.name)
             return Serve(event)
         expected = _asked(Call(event.kind, event.name, headers_of(event.head), body))
         return Refuse(Divergence(What.MISMATCH, lane, event.id, None, site, expected, _asked(call)), event)
@@ -117,16 +145,35 @@ class Boundary:
         start = self._written.get((lane, stream), 0)
         self._written[lane, stream] = start + len(data)
         if expected[start : start + len(data)] == data:
-            self.compared += len(data)
+            self.counts[COMPARED] += len(data)
+            self.counts[WRITTEN] += len(data)
             return None
         if tape is not None and not tape.closed_by_itself and data.startswith(expected[start:]):
+            self.counts[WRITTEN] += len(expected[start:])
             return None  # the recording was cut here
         line_start = expected.rfind(b"\n", 0, start) + 1
         line_end = expected.find(b"\n", start + max(len(data) - 1, 0))
         before = expected[line_start : line_end + 1 if line_end >= 0 else len(expected)]
         name = "stdout" if stream == 1 else "stderr"
-        after = expected[line_start:start] + data
-        return Divergence(What.OUTPUT, lane, None, None, site, Datum(name, name, before), Datum(name, name, after))
+        now = expected[line_start:start] + data
+        return Divergence(
+            What.OUTPUT,
+            lane,
+            site=site,
+            expected=Datum(name, name, before),
+            actual=Datum(name, name, now),
+            after=self._met(lane),
+        )
+
+    def _met(self, lane: str) -> int | None:
+        """The event that the lane has met last, or before it came to be the lane above it."""
+        tape = self._plan.prefix
+        while tape is not None and lane:
+            met = self._next.get(lane, 0)
+            if met:
+                return tape.lanes[lane].events[met - 1].id
+            lane = lane.rpartition(".")[0]
+        return None
 
     def left(self) -> list[Divergence]:
         """What the tape holds and the run did not ask or write."""

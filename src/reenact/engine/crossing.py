@@ -61,6 +61,8 @@ class Crossing:
         """
         session = lane.session
         assert session is not None  # noqa: S101  seams ask `current()`, which gives live lanes only
+        if session.collect is not None:
+            session.collect(lane)
         if session.plan.prefix is not None:
             session.stay()
             if lane is session.main:
@@ -118,15 +120,28 @@ class Crossing:
             tick, part = self._next_served()
             if gate is None:
                 return self._give(tick, part, self._session.strand())
-            await gate.tick(tick)
-            return self._outcome(part)
+            if part.kind != PartKind.CANCELLED:
+                await gate.tick(tick)
+                return self._outcome(part)
+            try:
+                await gate.tick(-1)
+            except CancelledError:
+                await gate.tick(tick)
+                self.take(part)
+                raise
         lane = get_lane()
         _LANE.set(MUTED)
         try:
             answer = await perform()
-        except (CancelledError, GeneratorExit):
+        except GeneratorExit:
             _LANE.set(lane)
             self.abandon()
+            raise
+        except CancelledError:
+            # letting go of a connection takes its time: when that is over, the others may have gone on
+            _LANE.set(lane)
+            await self._arrive(gate)
+            self._keep(PartKind.CANCELLED, b"")
             raise
         except BaseException as error:
             _LANE.set(lane)
@@ -336,6 +351,7 @@ def await_served(session: Session, strand: Strand) -> None:
     order = session.order
     since, cursor = _real.monotonic_ns(), order.cursor
     while not order.await_turn(strand, PATIENCE * 2):
+        session.stay()  # another lane has left the tape: it brings nobody's turn nearer any more
         if order.cursor != cursor or not order.stuck:
             since, cursor = _real.monotonic_ns(), order.cursor
         elif _real.monotonic_ns() - since > STUCK_AFTER_NS:

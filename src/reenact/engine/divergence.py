@@ -129,7 +129,11 @@ class Cause(msgspec.Struct, frozen=True):
 
 
 class Divergence(msgspec.Struct, frozen=True):
-    """The agent asked something other than the tape holds next in that lane. `step` is counted from 1."""
+    """The agent asked something other than the tape holds next in that lane.
+
+    `event` is what the tape holds there; `after`, where it is no event that differs, the one that the lane met before.
+    `step` is counted from 1.
+    """
 
     what: What
     lane: str
@@ -141,3 +145,4 @@ class Divergence(msgspec.Struct, frozen=True):
     changes: tuple[Change, ...] = ()
     cause: Cause | None = None
     notes: tuple[str, ...] = ()  # further facts, one line each: what each lane waits for, say
+    after: int | None = None

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import builtins
+import sys
 from collections.abc import Callable, Iterable
-from types import ModuleType
+from functools import lru_cache
+from types import FrameType, ModuleType
 
+from reenact import _real
+from reenact.engine import frames
 from reenact.tape.event import Failed
 
 _PLAIN = (str, int, float, bool, type(None))
@@ -18,25 +22,51 @@ class RecordedError(Exception):
     """Stands for a recorded exception whose class is not to be had here."""
 
 
-def encode(error: BaseException, depth: int = _DEPTH) -> Failed:
-    """An exception as data. What is not plain in its arguments is kept as text."""
+def encode(error: BaseException) -> Failed:
+    """An exception as data. What is not plain in its arguments is kept as text.
+
+    What the calling code was already about to handle is left out of the chain: that is the agent's own doing.
+    """
+    return _encode(error, _DEPTH, _stack(_real.getframe(1)))
+
+
+def _encode(error: BaseException, depth: int, stack: set[FrameType]) -> Failed:
     kind = type(error)
     attributes = {
         name: _kept(value)
         for name, value in {**vars(error), **_os_fields(error)}.items()
         if isinstance(value, _PLAIN) and not name.startswith("__")
     }
-    cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    deeper = enumerate(error.args) if depth > 0 else ()
+    cause = error.__cause__ or (None if error.__suppress_context__ else _context(error, stack))
+    args = (error.message, *error.exceptions) if isinstance(error, BaseExceptionGroup) else error.args
+    deeper = enumerate(args) if depth > 0 else ()
     return Failed(
         kind.__module__,
         kind.__qualname__,
-        [_kept(value) for value in error.args],
+        [_kept(value) for value in args],
         attributes,
-        encode(cause, depth - 1) if cause is not None and depth > 0 else None,
+        _encode(cause, depth - 1, stack) if cause is not None and depth > 0 else None,
         error.__cause__ is not None or error.__suppress_context__,
-        {at: encode(value, depth - 1) for at, value in deeper if isinstance(value, BaseException)},
+        {at: _encode(value, depth - 1, stack) for at, value in deeper if isinstance(value, BaseException)},
+        frames.of(error.__traceback__),
     )
+
+
+def _stack(frame: FrameType | None) -> set[FrameType]:
+    """The frames of ours that handle an error, and all that have called them."""
+    found = set()
+    while frame is not None:
+        found.add(frame)
+        frame = frame.f_back
+    return found
+
+
+def _context(error: BaseException, stack: set[FrameType]) -> BaseException | None:
+    """What was being handled when the error was raised, if that was below the calling code."""
+    context = error.__context__
+    if context is None or (context.__traceback__ is not None and context.__traceback__.tb_frame in stack):
+        return None
+    return context
 
 
 def decode(
@@ -46,6 +76,14 @@ def decode(
 
     `dress` may set attributes that are live objects (the request, the pool).
     """
+    error = _decode(failed, tuple(modules), dress)
+    error.__traceback__ = frames.made(failed.frames)
+    return error
+
+
+def _decode(
+    failed: Failed, modules: tuple[ModuleType, ...], dress: Callable[[BaseException], None] | None = None
+) -> BaseException:
     args: list[object] = list(failed.args)
     for at, inner in failed.nested.items():
         if 0 <= at < len(args):
@@ -64,6 +102,8 @@ def decode(
             error.__cause__ = cause
         else:
             error.__context__ = cause
+    elif not failed.suppressed:
+        error.__context__ = sys.exception()  # what the agent is about to handle now, as it did then
     error.__suppress_context__ = failed.suppressed
     return error
 
@@ -84,9 +124,10 @@ def _os_fields(error: BaseException) -> dict[str, Plain]:
 
 
 def _group(failed: Failed, args: list[object]) -> BaseException | None:
-    """An exception group, which is made of a message and a list that only its text is left of."""
+    """An exception group, which is made of a message and a list."""
     if failed.module == "builtins" and failed.name in ("ExceptionGroup", "BaseExceptionGroup") and args:
-        return ExceptionGroup(str(args[0]), [RecordedError(str(rest)) for rest in args[1:]] or [RecordedError("")])
+        members = [rest if isinstance(rest, BaseException) else RecordedError(str(rest)) for rest in args[1:]]
+        return BaseExceptionGroup(str(args[0]), members or [RecordedError("")])
     return None
 
 
@@ -101,11 +142,17 @@ def _find(failed: Failed, modules: Iterable[ModuleType]) -> type[BaseException]:
 
 def _instance(kind: type[BaseException], failed: Failed, args: list[object]) -> BaseException:
     if kind is RecordedError:
-        return RecordedError(f"{failed.module}.{failed.name}", *args)
+        return _stand_in(failed.module, failed.name)(*args)
     try:
         # Not through __init__: many of these want a request or a pool that the arguments do not hold.
         error = kind.__new__(kind, *args) if issubclass(kind, OSError) else kind.__new__(kind)
         error.args = tuple(args)
     except (TypeError, ValueError):
-        return RecordedError(f"{failed.module}.{failed.name}", *args)
+        return _stand_in(failed.module, failed.name)(*args)
     return error
+
+
+@lru_cache(maxsize=128)
+def _stand_in(module: str, name: str) -> type[RecordedError]:
+    """A class that is told by that name, and is nothing else."""
+    return type("RecordedError", (RecordedError,), {"__module__": module, "__qualname__": name})

@@ -5,14 +5,15 @@ from __future__ import annotations
 from contextvars import Context, ContextVar, Token
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 from reenact import _real
-from reenact.engine.place import NAMES, Place, agent_place, name_of
+from reenact.engine.place import Place, agent_place, name_of
 
 if TYPE_CHECKING:
     from reenact.engine.session import Session
 
-_MAX_PENDING = 8192  # draws; bounds memory between commits
+_MAX_PENDING = 8192  # draws at one call site; bounds memory between commits
 
 type_of_draw = int | float | bytes | list[int]
 
@@ -24,15 +25,17 @@ class Lane:
         "__weakref__",
         "born",
         "current",
+        "drawn",
         "events",
+        "fresh",
         "index",
         "last_http",
         "live",
+        "marks",
         "name",
         "origin",
         "out",
         "path",
-        "pending",
         "session",
     )
 
@@ -44,10 +47,12 @@ class Lane:
         self.origin = origin
         self.live = session is not None
         self.born = 0
+        self.marks = crc32(path.encode()) << 20
         self.events = 0
         self.last_http = -1
         self.current = -1
-        self.pending: list[tuple[int, CodeType, type_of_draw]] = []
+        self.drawn: dict[int, list[type_of_draw]] = {}
+        self.fresh: list[tuple[int, CodeType, list[type_of_draw]]] = []
         self.out: list[tuple[int, bytes]] = []
 
     def child(self, name: str) -> Lane:
@@ -58,23 +63,30 @@ class Lane:
         origin = agent_place(_real.getframe(1)) or self.origin
         return self.session.bear(f"{self.path}.{self.born}", name, origin)
 
-    def drew(self, kind: int, frame: FrameType, value: type_of_draw) -> None:
-        """Keeps a draw until the next commit. On the path of every reading of the clock, so told in one piece."""
-        pending = self.pending
-        if not pending or len(pending) > _MAX_PENDING:
-            self._make_room()
-            pending = self.pending
-        code = frame.f_code
-        if id(code) not in NAMES:
-            name_of(frame)
-        pending.append((kind, code, value))
+    def mark(self) -> int:
+        """A number for something that this lane makes: no other has it, and the same thing has it in every run."""
+        self.marks += 1
+        return self.marks
 
-    def _make_room(self) -> None:
+    def drew(self, kind: int, frame: FrameType, value: type_of_draw) -> None:
+        """Keeps a draw until the next commit. On the path of every reading of the clock."""
+        values = self.drawn.get(id(frame.f_code) + kind)
+        if values is None or not 0 < len(values) < _MAX_PENDING:
+            values = self._room(kind, frame)
+        values.append(value)
+
+    def _room(self, kind: int, frame: FrameType) -> list[type_of_draw]:
+        """Where to keep draws of that kind and call site, which has none to be written down, or too many."""
+        key = id(frame.f_code) + kind  # addresses of code lie further apart than there are kinds
+        values = self.drawn.setdefault(key, [])
+        name_of(frame)  # keeps the code, and so its address
         session = self.session
         if session is not None:
-            if self.pending:
+            if values:
                 session.flush(self)
+            self.fresh.append((kind, frame.f_code, values))
             session.dirty.add(self)
+        return values
 
 
 MUTED = Lane(None, "", -1, "")

@@ -14,21 +14,28 @@ from collections.abc import Callable
 from reenact import _real
 
 PATIENCE = 0.05
+_PATIENCE_NS = 50_000_000
 _BUSY_NS = 1_000_000_000
 _LAST_RESORT_NS = 3_000_000_000
+_HOPELESS_NS = 30_000_000_000
 
 
 class Strand:
-    """One thread of the program. `also` is called, from any thread, when its turn has come: a loop wakes up by it."""
+    """One thread of the program. `also` is called, from any thread, when its turn has come: a loop wakes up by it.
 
-    __slots__ = ("_gate", "also", "expired", "granted", "name", "native_id", "order")
+    `tick` is the outcome that its last turn came by; -1: the program itself had made it ready.
+    """
+
+    __slots__ = ("_gate", "also", "expired", "granted", "ident", "name", "native_id", "order", "tick")
 
     def __init__(self, name: str, order: Order) -> None:
         self.name = name
         self.order = order
         self.granted = False
         self.expired = False
+        self.ident = 0
         self.native_id = 0
+        self.tick = -1
         self.also: Callable[[], None] | None = None
         self._gate = _real.allocate_lock()
         self._gate.acquire()
@@ -48,12 +55,20 @@ class Strand:
         return True
 
     def activity(self) -> str:
-        """What the machine says of the thread's use of it; unchanged while the thread is blocked. Empty: not known."""
+        """What changes as long as the thread runs, and stays as it is while the thread is blocked."""
         try:
-            with open(f"/proc/self/task/{self.native_id}/schedstat", encoding="ascii") as file:  # noqa: PTH123  on a hot path
-                return file.read()
+            with open(f"/proc/self/task/{self.native_id}/status", encoding="ascii") as file:  # noqa: PTH123  a hot path
+                status = file.read()
         except OSError:
-            return ""
+            return self._instruction()
+        if "\nState:\tR" in status:
+            return f"runs {_real.monotonic_ns()}"
+        return status[status.find("\nvoluntary_ctxt_switches") :]
+
+    def _instruction(self) -> str:
+        """Which instruction the thread is at: all that is known of it where there is no /proc."""
+        frame = _real.current_frames().get(self.ident)
+        return f"{id(frame)} {frame.f_lasti}" if frame is not None else ""
 
     def wake(self) -> None:
         """The turn has come."""
@@ -75,6 +90,10 @@ class Order:
         self._wanted: dict[int, Strand] = {}
         self._forced = forced
         self._over = False
+        self._hopeless = False
+        self._sampled = 0
+        self._held_since = 0
+        self._sample: tuple[int, Strand | None, str] = (-1, None, "")
         self.cursor = 0
         self.handed: Callable[[], None] | None = None
 
@@ -140,6 +159,7 @@ class Order:
             self._over = True
             waiting = [*self._ready, *self._arrived, *self._wanted.values()]
         for strand in waiting:
+            strand.tick = -1
             strand.granted = True
             strand.wake()
 
@@ -181,21 +201,29 @@ class Order:
 
     def await_turn(self, strand: Strand, seconds: float | None = None) -> bool:
         """Blocks until the strand's turn has come; False when it has not within `seconds`. Passes by who holds on."""
-        began = since = _real.monotonic_ns()
-        moved: tuple[int, Strand | None, str] = (-1, None, "")
+        began = _real.monotonic_ns()
         while True:
             left = None if seconds is None else seconds - (_real.monotonic_ns() - began) / 1e9
             if left is not None and left <= 0:
                 return strand.take()
             if strand.wait(PATIENCE if left is None else min(PATIENCE, left)) or self._over:
                 return True
+            self.press()
+
+    def press(self) -> None:
+        """Whoever waits looks now and then after the strand that holds the baton, and passes it by if it holds on."""
+        with self._lock:
             now, holder = _real.monotonic_ns(), self._running
-            state = (self.cursor, holder, holder.activity() if holder is not None else "")
-            if state[:2] != moved[:2]:
-                since = now
-            elif holder is not None and (state == moved or now - since > _BUSY_NS):
-                self.force(now - since)
-            moved = state
+            if now - self._sampled < _PATIENCE_NS:
+                return
+            last, sample = self._sample, (self.cursor, holder, holder.activity() if holder is not None else "")
+            self._sampled, self._sample = now, sample
+            if sample[:2] != last[:2]:
+                self._held_since = now
+            held = now - self._held_since
+            self._hopeless = sample == last and held > _HOPELESS_NS and not self._anyone()
+        if holder is not None and (sample == last or held > _BUSY_NS):
+            self.force(held)
 
     def force(self, waited_ns: int = 0) -> None:
         """Passes by the strand that holds the baton: it is blocked where we cannot see, or busy for long.
@@ -219,9 +247,13 @@ class Order:
     @property
     def stuck(self) -> bool:
         """Whether nobody runs or can, and somebody waits for a tick that nobody else brings nearer (replay only)."""
+        return (self.at_rest or self._hopeless) and bool(self._wanted)
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether nobody runs or can (replay only)."""
         with self._lock:
-            idle = self._running is None and not self._loose and not self._ready
-            return idle and bool(self._wanted) and self.cursor not in self._wanted
+            return self._running is None and not self._loose and not self._ready and self.cursor not in self._wanted
 
     def waiting(self) -> dict[int, str]:
         """Which ticks are waited for, by the name of the strand that waits."""
@@ -242,13 +274,14 @@ class Order:
             return None
         if self._ready:
             strand: Strand | None = self._ready.popleft()
+            tick = -1
         elif self._forced is None:
-            strand = self._arrived.popleft() if self._arrived else None
-            self.cursor += strand is not None
+            strand, tick = self._arrived.popleft() if self._arrived else None, self.cursor
         else:
-            strand = self._wanted.pop(self.cursor, None)
-            self.cursor += strand is not None
+            strand, tick = self._wanted.pop(self.cursor, None), self.cursor
         if strand is not None:
+            self.cursor += tick >= 0
+            strand.tick = tick
             strand.granted = True
             self._running = strand
         return strand

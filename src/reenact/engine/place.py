@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio.base_events
-import threading
 from types import CodeType, FrameType
 from typing import NamedTuple
 
 from reenact import _real
 
-MAIN_AGAIN = "__reenact_main__"  # a recorded main module that is imported again, so that its functions can be called
 _LIBRARY_MARKS = ("/site-packages/", "/dist-packages/", "<frozen ")
 _LIBRARY: dict[str, bool] = {}
 # by id, which is quick; equal code of two files is not the same place. The code is kept, so that its id stays its own
 NAMES: dict[int, tuple[CodeType, str]] = {}
-# Below these a stack belongs to whoever turns the loop or runs the thread, not to the lane that is running
-_BOTTOM = (
-    asyncio.base_events.BaseEventLoop._run_once.__code__,  # type: ignore[attr-defined]  # noqa: SLF001
-    threading.Thread._bootstrap_inner.__code__,  # type: ignore[attr-defined]  # noqa: SLF001
-)
+# Below these a stack belongs to whoever turns the loop or runs the thread, not to the lane that is running. By id, with
+# the code, too; the seams fill it
+BOTTOM: dict[int, CodeType] = {}
 
 
 class Place(NamedTuple):
@@ -34,9 +29,13 @@ def name_of(frame: FrameType) -> str:
     code = frame.f_code
     known = NAMES.get(id(code))
     if known is None:
-        module = frame.f_globals.get("__name__", "?")
-        known = NAMES[id(code)] = (code, f"{'__main__' if module == MAIN_AGAIN else module}:{code.co_qualname}")
+        known = NAMES[id(code)] = (code, f"{frame.f_globals.get('__name__', '?')}:{code.co_qualname}")
     return known[1]
+
+
+def is_bottom(code: CodeType) -> None:
+    """A stack belongs to a lane only above the frames of this code."""
+    BOTTOM[id(code)] = code
 
 
 def is_library(filename: str) -> bool:
@@ -51,7 +50,7 @@ def is_library(filename: str) -> bool:
 
 def agent_place(frame: FrameType | None) -> Place | None:
     """The innermost line of the agent's own on the stack of this lane; None when it has none."""
-    while frame is not None and frame.f_code not in _BOTTOM:
+    while frame is not None and id(frame.f_code) not in BOTTOM:
         if not is_library(frame.f_code.co_filename):
             return Place(frame.f_code.co_filename, frame.f_lineno, name_of(frame))
         frame = frame.f_back

@@ -11,10 +11,10 @@ from types import CodeType, FrameType
 from weakref import WeakSet
 
 from reenact import _real
-from reenact.engine.boundary import Boundary
+from reenact.engine.boundary import DRIFTED, Boundary
 from reenact.engine.divergence import Divergence, Site, What
 from reenact.engine.gate import Gate
-from reenact.engine.lane import Lane, get_lane, type_of_draw
+from reenact.engine.lane import Lane, get_lane, muted, type_of_draw
 from reenact.engine.normalize import Normalizer
 from reenact.engine.order import Order, Strand
 from reenact.engine.place import NAMES, Place, agent_place, name_of
@@ -53,8 +53,10 @@ class Session:
         self.divergences: list[Divergence] = []
         self.drifts: dict[str, int] = {}
         self.faults: list[str] = []
+        self.found: Callable[[Divergence | str], None] = lambda _: None
         self.gates: Callable[[], Gate | None] | None = None
         self.cut = False
+        self.collect: Callable[[Lane], None] | None = None
         self.call_handler: Callable[[int], None] | None = None
         self.recorded_pid = -1
         self._signals = list(tape.signals) if tape is not None else []
@@ -111,7 +113,7 @@ class Session:
         """The calling thread is `strand` from now on; what it was before."""
         previous = self._strands.get(_real.get_ident())
         self._strands[_real.get_ident()] = strand
-        strand.native_id = _real.get_native_id()
+        strand.ident, strand.native_id = _real.get_ident(), _real.get_native_id()
         return previous
 
     def restore(self, strand: Strand | None) -> None:
@@ -178,9 +180,11 @@ class Session:
 
     def flush(self, lane: Lane) -> None:
         """Moves what a lane has drawn and written into the journal."""
-        pending, lane.pending = lane.pending, []
-        if pending:
-            self.keep(ev.Draws(lane.index, [(kind, self._code_site(code), value) for kind, code, value in pending]))
+        fresh, lane.fresh = lane.fresh, []
+        if fresh:
+            self.keep(
+                ev.Draws(lane.index, [(kind, self._code_site(code), _taken(draws)) for kind, code, draws in fresh])
+            )
         out, lane.out = lane.out, []
         start = 0
         for end in range(1, len(out) + 1):
@@ -241,8 +245,10 @@ class Session:
 
     def fault(self, error: BaseException) -> None:
         """Something of ours broke. The agent goes on; the tape will say that it is incomplete."""
-        text = "".join(traceback.format_exception(error)[-3:]).strip()
+        with muted():  # what the program is told leaves our lines out, and these are what counts here
+            text = "".join(traceback.format_exception(error)[-3:]).strip()
         self.faults.append(text)
+        self.found(text)
         if self.writer is not None and len(self.faults) == 1:
             with contextlib.suppress(Exception):  # the tape itself may be what broke; the report at the end tells it
                 self.writer.add(ev.Note("fault", text, -1))
@@ -267,6 +273,7 @@ class Session:
         """A draw that the tape does not hold: time goes on a little, entropy follows from the place. Drift, counted."""
         what = f"{ev.DrawKind(kind).name.lower()} read once more at {place}"
         count = self.drifts[what] = self.drifts.get(what, 0) + 1
+        self.boundary.counts[DRIFTED] += 1
         shape = real()
         if isinstance(shape, bytes):
             stream = hashlib.shake_256(f"{lane.path} {kind} {place} {count}".encode())
@@ -336,6 +343,7 @@ class Session:
             divergence = _at(divergence, here(_real.getframe(1)))
         if self.plan.observe or not self.divergences:
             self.divergences.append(divergence)
+            self.found(divergence)
 
 
 def place_here(frame: FrameType | None) -> Place | None:
@@ -352,6 +360,12 @@ def here(frame: FrameType | None) -> Site | None:
         return None
     source = linecache.getline(place.file, place.line).strip()
     return Site(place.file, place.line, place.function.partition(":")[2], source)
+
+
+def _taken(draws: list[type_of_draw]) -> list[type_of_draw]:
+    taken = draws[:]
+    del draws[: len(taken)]
+    return taken
 
 
 def _tell(tape: Recording, tick: int) -> str:

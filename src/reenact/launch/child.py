@@ -6,21 +6,20 @@ import atexit
 import contextlib
 import os
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from reenact import _real
 from reenact.engine import normalize
 from reenact.engine import plan as plans
+from reenact.engine.boundary import WRITTEN
 from reenact.engine.failure import encode
 from reenact.engine.lane import MUTED, enter
 from reenact.engine.session import Session
-from reenact.errors import DivergenceError
 from reenact.launch import manifest as manifests
+from reenact.launch import running
 from reenact.launch.settings import Settings
 from reenact.launch.spec import SPEC, Report, Spec
 from reenact.seams.install import Installed
@@ -37,7 +36,7 @@ def start(text: str) -> None:
     del os.environ[SPEC]
     restore_hash_seed(spec)
     session = session_of(spec)
-    finish = _once(
+    finish = _once_here(
         lambda: _finish_recording(session) if session.recording else finish_replay(session, spec, last_error())
     )
     # Registered first, so called last, after everything that the program registers
@@ -62,7 +61,9 @@ def session_of(spec: Spec) -> Session:
     settings = Settings(Path(spec.project) if spec.project else None, msgspec.json.decode(spec.settings or "{}"))
     with settings.importable():
         rules = normalize.load(settings.table)
-    return Session(plans.replay(tape, observe=spec.observe), None, rules)
+    session = Session(plans.replay(tape, observe=spec.observe), None, rules)
+    running.begin(session, Path(spec.report))
+    return session
 
 
 def begin(session: Session, spec: Spec, finish: Callable[[], None]) -> None:
@@ -75,35 +76,15 @@ def begin(session: Session, spec: Spec, finish: Callable[[], None]) -> None:
     pid = _real.getpid() if tape is None else int(tape.snapshots.get("pid", b"-1"))
     session.keep(Snapshot("pid", str(pid).encode()))
     session.recorded_pid = pid
-    if tape is not None:
-        sys.excepthook = _quiet(sys.excepthook)
-        threading.excepthook = _quiet_thread(threading.excepthook)
     enter(session.main)
 
 
-def _quiet(real: Callable[..., Any]) -> Callable[..., Any]:
-    """A divergence is told by its report; as a traceback it would only be in the way."""
-
-    def excepthook(kind: type[BaseException], error: BaseException, trace: Any) -> None:
-        if not isinstance(error, DivergenceError):
-            real(kind, error, trace)
-
-    return excepthook
-
-
-def _quiet_thread(real: Callable[..., Any]) -> Callable[..., Any]:
-    def excepthook(args: Any, /) -> None:
-        if not isinstance(args.exc_value, DivergenceError):
-            real(args)
-
-    return excepthook
-
-
-def _once(function: Callable[[], None]) -> Callable[[], None]:
-    left = [function]
+def _once_here(function: Callable[[], None]) -> Callable[[], None]:
+    """`function`, called once and in this process only: what it forks runs exit handlers, too."""
+    left, owner = [function], _real.getpid()
 
     def call() -> None:
-        if left:
+        if left and _real.getpid() == owner:
             left.pop()()
 
     return call
@@ -137,11 +118,13 @@ def finish_replay(session: Session, spec: Spec, error: Failed | None) -> None:
     report = Report(
         boundary.asked,
         boundary.compared,
+        boundary.counts[WRITTEN],
         divergences,
         session.drifts,
         session.faults,
+        begun=True,
         complete=True,
         cut=session.cut,
         error="" if error is None else manifests.describe(error),
     )
-    Path(spec.report).write_bytes(msgspec.json.encode(report))
+    running.end(Path(spec.report), report)

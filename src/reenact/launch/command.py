@@ -58,7 +58,7 @@ def parse(words: tuple[str, ...], *, module: str | None = None) -> Command:
         raise UsageError("nothing to run: give a script, -m MODULE, or -- and a Python command line")
     first = words[0]
     if _INTERPRETER.match(Path(first).name) and (shutil.which(first) or Path(first).is_file()):
-        flags, target = _split(words[1:])
+        flags, target = split(words[1:])
         return Command(_interpreter(first), flags, target)
     if Path(first).is_file() and (first.endswith((".py", ".pyz", ".pyw")) or _shebang(Path(first))):
         return Command(sys.executable, (), words)
@@ -80,7 +80,12 @@ def _interpreter(first: str) -> str:
     return str(Path(found).absolute()) if found is not None else sys.executable
 
 
-def _split(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def split(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What follows `python`: the interpreter's own options, and what it runs.
+
+    Raises:
+        UsageError: it is a program that cannot be run again.
+    """
     at = 0
     while at < len(words) and _is_option(words[at]):
         at += 2 if words[at] in _OPTIONS_WITH_VALUE else 1

@@ -14,6 +14,11 @@ _LEFT_TAPE = "DivergenceError"
 _SHOWN = 6  # last lines of stderr that tell why a process crashed
 
 
+def known(status: int | None) -> int:
+    """An exit status on tape; 0 where nobody saw it."""
+    return 0 if status is None or status == UNKNOWN_STATUS else status
+
+
 def told(status: int | None) -> str:
     """An exit status in words."""
     if status is None or status == UNKNOWN_STATUS:
@@ -29,11 +34,11 @@ def told(status: int | None) -> str:
 def difference(recording: Recording, report: Report, status: int, stderr: bytes = b"") -> Divergence | None:
     """Where the replay's end differs from the recorded one, if it does.
 
-    A run that left its tape ends there, so its end is not compared; nor is that of a recording that was cut.
-    `stderr` is the end of what the replay wrote there, if it is known.
+    A run that left its tape ends there, so its end is not compared; nor is that of a recording that was cut, unless the
+    replaying process was gone without a report, too. `stderr` is the end of what the replay wrote there, if known.
     """
     if not report.complete:
-        return _crash(recording, report, status, stderr)
+        return None if _gone_alike(recording, report, status) else _gone(recording, report, status, stderr)
     if report.cut or _ended_by_us(report, status) or not recording.closed_by_itself:
         return None
     if recording.status not in (None, UNKNOWN_STATUS, status):
@@ -71,9 +76,25 @@ def _tail(report: Report, stderr: bytes) -> tuple[str, ...]:
     return tuple(line.rstrip() for line in lines[-_SHOWN:]) if report.error or not report.complete else ()
 
 
-def _crash(recording: Recording, report: Report, status: int, stderr: bytes) -> Divergence:
-    gone = f"the replaying process was gone ({told(status)}) before reenact could say what it had compared"
-    return _other_end(told(recording.status), told(status), (gone, *_tail(report, stderr)))
+def _gone_alike(recording: Recording, report: Report, status: int) -> bool:
+    """Whether both processes were gone in the same way before their end, and the replay had done all on tape."""
+    same_end = recording.status in (None, UNKNOWN_STATUS, status) and not recording.closed_by_itself
+    return same_end and report.begun and (report.asked, report.written) == _whole(recording)
+
+
+def _gone(recording: Recording, report: Report, status: int, stderr: bytes) -> Divergence:
+    notes = [f"the replaying process was gone ({told(status)}) before it could report"]
+    if report.begun:
+        events, output = _whole(recording)
+        notes.append(f"it had made {report.asked:,} of the {events:,} calls on tape")
+        notes.append(f"it had written {report.written:,} of the {output:,} bytes of output on tape")
+    end = told(recording.status) + (", at its end" if recording.closed_by_itself else "")
+    return _other_end(end, f"{told(status)}, before its end", (*notes, *_tail(report, stderr)))
+
+
+def _whole(recording: Recording) -> tuple[int, int]:
+    """How many calls are on tape, and how many bytes of output."""
+    return len(recording.events), sum(map(len, recording.wrote.values()))
 
 
 def _other_end(before: str, after: str, notes: tuple[str, ...]) -> Divergence:

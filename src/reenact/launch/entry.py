@@ -1,19 +1,19 @@
-"""A recorded function or block: how it is named on tape, what it was given, and how it is found again."""
+"""A recorded function or block: how it is named on tape, and how it is found again."""
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import inspect
-import runpy
 import sys
 import typing
 from collections.abc import Callable
-from pathlib import Path
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from types import ModuleType
 from typing import Any
 
 import msgspec
 
-from reenact.engine.place import MAIN_AGAIN
 from reenact.errors import UsageError
 from reenact.launch.manifest import Manifest
 
@@ -21,17 +21,10 @@ _MAIN = "__main__"
 _BLOCK = "block:"
 
 
-class Arguments(msgspec.Struct, frozen=True):
-    """What a function was called with."""
-
-    args: list[Any]
-    kwargs: dict[str, Any]
-
-
 def name_of(function: Callable[..., Any]) -> str:
-    """`module:qualified.name`."""
-    module = _MAIN if function.__module__ == MAIN_AGAIN else function.__module__
-    return f"{module}:{function.__qualname__}"
+    """`module:qualified.name`. Of a callable object, which cannot be found again, that of its class."""
+    named = function if hasattr(function, "__qualname__") else type(function)
+    return f"{named.__module__}:{named.__qualname__}"
 
 
 def block(name: str, occurrence: int) -> str:
@@ -44,75 +37,118 @@ def is_function(entry: str) -> bool:
     return bool(entry) and not entry.startswith(_BLOCK)
 
 
-def encode(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """The arguments as JSON.
+def main_module() -> str:
+    """The module that this process was started with, as `-m` found it; empty for a script."""
+    spec = getattr(sys.modules.get(_MAIN), "__spec__", None)
+    return spec.name if spec is not None else ""
 
-    Raises:
-        TypeError: one of them is neither JSON, a dataclass, an attrs or msgspec class, nor a pydantic model.
-    """
-    return msgspec.json.encode(Arguments(list(args), kwargs), enc_hook=_plain).decode()
+
+def argv(manifest: Manifest) -> list[str]:
+    """The `sys.argv` of the recorded program; for a module, the file of it is put first when it is imported."""
+    first, *rest = manifest.target or [""]
+    if first in ("-m", "-c"):
+        return [first, *rest[1:]]
+    return [first[:2] if first.startswith(("-m", "-c")) else first, *rest]
 
 
 def encode_result(value: Any) -> bytes:
     """The result as JSON; its type where it is not to be had as JSON."""
     try:
         return msgspec.json.encode(value, enc_hook=_plain)
-    except (TypeError, ValueError, RecursionError):
+    except Exception:  # noqa: BLE001  the function has done its work: no fault of its result becomes its error
         return msgspec.json.encode({"type": f"{type(value).__module__}.{type(value).__qualname__}"})
-
-
-def find(manifest: Manifest) -> Callable[..., Any]:
-    """The recorded function, imported from the recorded program.
-
-    Raises:
-        UsageError: it is not there any more.
-    """
-    module_name, _, path = manifest.entry.partition(":")
-    for folder in reversed(manifest.import_path):
-        if folder not in sys.path:
-            sys.path.insert(0, folder)
-    try:
-        if module_name == _MAIN and manifest.target and Path(manifest.target[0]).is_file():
-            found: Any = runpy.run_path(manifest.target[0], run_name=MAIN_AGAIN)
-            first, _, rest = path.partition(".")
-            found = found[first]
-        else:
-            found, rest = importlib.import_module(module_name), path
-        for part in rest.split(".") if rest else ():
-            found = getattr(found, part)
-    except (ImportError, AttributeError, KeyError) as error:
-        raise UsageError(f"the recorded function {manifest.entry} is not to be found: {error}") from error
-    if not callable(found):
-        raise UsageError(f"{manifest.entry} is not a function any more")
-    return typing.cast("Callable[..., Any]", found)
-
-
-def decode(function: Callable[..., Any], arguments: str) -> Arguments:
-    """The recorded arguments, in the types that the function's annotations name."""
-    given = msgspec.json.decode(arguments, type=Arguments)
-    plain = inspect.unwrap(function)
-    try:
-        hints = typing.get_type_hints(plain)
-        names = list(inspect.signature(plain).parameters)
-    except (NameError, TypeError, ValueError):
-        return given
-    args = [_typed(value, hints.get(name)) for name, value in zip(names, given.args, strict=False)]
-    args += given.args[len(args) :]
-    return Arguments(args, {name: _typed(value, hints.get(name)) for name, value in given.kwargs.items()})
-
-
-def _typed(value: Any, hint: Any) -> Any:
-    if hint is None or hint is Any:
-        return value
-    if hasattr(hint, "model_validate"):
-        return hint.model_validate(value)
-    try:
-        return msgspec.convert(value, hint)
-    except (msgspec.ValidationError, TypeError):
-        return value
 
 
 def _plain(value: Any) -> Any:
     if hasattr(value, "model_dump"):
         return value.model_dump(mode="json")
-    raise TypeError(f"{type(value).__module__}.{type(value).__qualname__} cannot be kept as JSON")
+    raise TypeError(f"{type(value).__qualname__} cannot be kept as JSON")
+
+
+class Program:
+    """The modules of a recorded program, imported as it imported them. Its main module does not run its main part."""
+
+    def __init__(self, manifest: Manifest) -> None:
+        self._manifest = manifest
+        self._main: ModuleType | None = None
+        for folder in reversed(manifest.import_path):
+            if folder not in sys.path:
+                sys.path.insert(0, folder)
+
+    def function(self) -> Callable[..., Any]:
+        """The recorded function.
+
+        Raises:
+            UsageError: it is not there any more.
+        """
+        entry = self._manifest.entry
+        module, _, path = entry.partition(":")
+        try:
+            found: Any = self.module(module)
+            for part in path.split("."):
+                found = getattr(found, part)
+        except (ImportError, AttributeError, OSError) as error:
+            raise UsageError(f"the recorded function {entry} is not to be found: {error}") from error
+        if not callable(found):
+            raise UsageError(f"{entry} is not a function any more")
+        # of a class method, the class is among the recorded arguments
+        return typing.cast("Callable[..., Any]", found.__func__ if inspect.ismethod(found) else found)
+
+    def module(self, name: str) -> ModuleType:
+        """A module by its name. Raises what importing it raises."""
+        if name != _MAIN:
+            return importlib.import_module(name)
+        if self._main is None:
+            self._main = _main_again(self._manifest)
+        return self._main
+
+
+class _Again(str):  # noqa: SLOT000  it has a state
+    """The name of a main module that is imported: it reads `__main__`, and is not equal to it until that is done."""
+
+    imported = False
+
+    def __hash__(self) -> int:
+        return str.__hash__(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (self.imported and str.__eq__(self, other))
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+
+def _main_again(manifest: Manifest) -> ModuleType:
+    spec = _spec(manifest)
+    loader: Any = spec.loader
+    module = importlib.util.module_from_spec(spec)
+    if manifest.main:
+        code = loader.get_code(spec.name)
+    else:
+        module.__spec__ = module.__package__ = None
+        code = loader.source_to_code(loader.get_data(spec.origin), spec.origin)  # a script is not cached
+    if spec.origin and manifest.main not in ("", _MAIN):
+        sys.argv[:1] = [spec.origin]
+    name = _Again(_MAIN)
+    module.__name__ = name
+    # its classes have this name for their module, everyone else the usual one
+    sys.modules[name] = sys.modules[_MAIN] = module
+    exec(code, module.__dict__)  # noqa: S102  the recorded program itself
+    name.imported = True
+    module.__name__ = _MAIN
+    return module
+
+
+def _spec(manifest: Manifest) -> ModuleSpec:
+    target = manifest.target[0] if manifest.target else ""
+    if manifest.main == _MAIN:  # a folder or an archive with a __main__.py
+        spec = PathFinder.find_spec(_MAIN, [target])
+    elif manifest.main:
+        spec = importlib.util.find_spec(manifest.main)
+    elif not target or target.startswith("-"):
+        raise ImportError("the program was no file")
+    else:
+        spec = importlib.util.spec_from_file_location(_MAIN, target, loader=SourceFileLoader(_MAIN, target))
+    if spec is None or spec.loader is None:
+        raise ImportError(f"there is no module {manifest.main or target} any more")
+    return spec

@@ -13,14 +13,13 @@ from pathlib import Path
 import msgspec
 
 from reenact import _real
-from reenact.errors import UsageError
-from reenact.launch import entry, interpreter, supervise, world
+from reenact.errors import ArgumentError, UsageError
+from reenact.launch import closing, entry, interpreter, running, supervise, world
 from reenact.launch import manifest as manifests
 from reenact.launch.command import Command
 from reenact.launch.manifest import Manifest
 from reenact.launch.settings import Settings
 from reenact.launch.spec import CALL, SPEC, Report, Spec
-from reenact.tape.close import close
 from reenact.tape.event import Start
 from reenact.tape.reader import Recording
 from reenact.tape.store import Store
@@ -74,7 +73,7 @@ def record(command: Command, store: Store, name: str | None = None) -> tuple[int
         raise UsageError(NOT_STARTED.format(python=command.python, reason=error.strerror)) from error
     finally:
         writer.close()  # held until now, so that the tape is seen to be written throughout
-    recording = close(path, status)
+    recording = closing.close(path, status)
     if not recording.lanes and (status == HOOK_FAILED or not _hook_runs(command)):
         store.remove(path)
         raise UsageError(NOT_RECORDED if status == HOOK_FAILED else HOOK_MISSING.format(python=command.python))
@@ -98,7 +97,7 @@ def replay(
         KeyboardInterrupt: the user ended it with Ctrl-C.
     """
     manifest = manifests.decode(recording.manifest)
-    command = _command(manifest)
+    command = _command(recording, manifest)
     with tempfile.TemporaryDirectory(prefix="reenact-") as folder:
         report, errors = Path(folder) / "report.json", Path(folder) / "stderr"
         spec = Spec(
@@ -119,33 +118,33 @@ def replay(
         began = _real.monotonic_ns()
         status = _run(command, env, manifest.cwd, errors if quiet else None, waiting)
         took = _real.monotonic_ns() - began
-        found = msgspec.json.decode(report.read_bytes(), type=Report) if report.is_file() else Report()
+        found = running.report_of(report)
         stderr = errors.read_bytes()[-_TAIL:] if quiet else b""
-    if not report_started(found) and status == HOOK_FAILED:
+    if found.unusable:
+        raise _unusable(found)
+    if not found.begun and status == HOOK_FAILED:
         raise UsageError(NOT_REPLAYED.format(reason=stderr.decode("utf-8", "replace").rstrip().rpartition("\n")[2]))
-    if not report_started(found) and not _hook_runs(command):
+    if not found.begun and not _hook_runs(command):
         raise UsageError(HOOK_MISSING.format(python=command.python))
     if status == -signal.SIGINT != recording.status:
         raise KeyboardInterrupt
     return Replayed(status, found, manifest, recording, took, stderr, observe)
 
 
-def _command(manifest: Manifest) -> Command:
+def _command(recording: Recording, manifest: Manifest) -> Command:
     """What to run: the program again, or for a recorded function a process that calls it."""
     python, flags = world.python_for(manifest), tuple(manifest.flags)
     if not entry.is_function(manifest.entry):
         return Command(python, flags, tuple(manifest.target))
     if not manifest.arguments:
-        raise UsageError(
-            f"{manifest.entry} cannot be called again: its arguments are not on tape, since they are no JSON values, "
-            "dataclasses or pydantic models"
-        )
+        why = next((note.text for note, _ in recording.notes if note.slug == ArgumentError.slug), "nobody knows why")
+        raise ArgumentError(f"{manifest.entry} cannot be called again: {why}")
     return Command(python, flags, ("-c", CALL_AGAIN))
 
 
-def report_started(report: Report) -> bool:
-    """Whether the replaying process had reenact in it to its end."""
-    return report.complete
+def _unusable(report: Report) -> UsageError:
+    kinds = (ArgumentError, UsageError)
+    return next((kind for kind in kinds if kind.slug == report.slug), UsageError)(report.unusable)
 
 
 def _hook_runs(command: Command) -> bool:

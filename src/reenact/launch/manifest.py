@@ -14,8 +14,8 @@ class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
     """A run's program and world.
 
     `flags` are the interpreter's own options and `target` is what follows them: `["agent.py", "--city", "Oslo"]` or
-    `["-m", "pkg.mod"]`. For a decorated function or a `with` block, `entry` says which, `arguments` is JSON, and
-    `import_path` is where its modules were imported from.
+    `["-m", "pkg.mod"]`. For a decorated function or a `with` block, `entry` says which, `arguments` is JSON as in
+    `launch.arguments`, `main` is the module that was run by `-m`, and `import_path` is where it imports from.
     `secrets` are names of environment variables whose values were left out.
     """
 
@@ -31,6 +31,7 @@ class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
     target: list[str] = []
     entry: str = ""
     arguments: str = ""
+    main: str = ""
     import_path: list[str] = []
     hash_seed: str = ""
     hash_seed_set: bool = False

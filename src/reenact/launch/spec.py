@@ -37,13 +37,21 @@ class Spec(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct):
-    """What a replay found. `complete`: the program came to its end; `error` is the exception that ended it."""
+    """What a replay found. `begun`: it came to the recorded part of the program, `complete`: and to the end of that.
+
+    `written` is how many bytes of the output on tape were written again; `error` is the exception that ended the
+    program. `unusable` says why the recorded function could not be called at all, and `slug` is that error's.
+    """
 
     asked: int = 0
     compared: int = 0
+    written: int = 0
     divergences: list[Divergence] = []
     drifts: dict[str, int] = {}
     faults: list[str] = []
+    begun: bool = False
     complete: bool = False
     cut: bool = False
     error: str = ""
+    unusable: str = ""
+    slug: str = ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
@@ -18,15 +17,15 @@ from reenact.launch import world
 from reenact.launch.ending import recorded_error, told
 from reenact.launch.launcher import Replayed
 from reenact.report import divergence as divergences
-from reenact.report.divergence import WIDTH, plain
+from reenact.report.divergence import GUTTER
 from reenact.report.figures import counted, lasted, seconds
 from reenact.report.findings import findings
+from reenact.report.terminal import WIDTH, Paint, labelled, plain, wrapped
 from reenact.tape.reader import Recording
 
 FORMAT: Final = 1
 NETWORK: Final = "closed: an audit hook of Python refuses every connection and name look-up"
 MAX_TOLD: Final = 20  # divergences told in full in the text; JSON has all
-_GUTTER: Final = 14
 _LISTED: Final = 6
 _KINDS: Final = {"http": "HTTP exchange", "stdin": "read of stdin", "connect": "connection"}
 
@@ -202,89 +201,118 @@ def json(certificate: Certificate) -> bytes:
 # Text
 
 
-def text(certificate: Certificate, *, color: bool = False, verbose: bool = False) -> str:
+def text(certificate: Certificate, *, width: int = WIDTH, paint: Paint | None = None, verbose: bool = False) -> str:
     """The certificate for a terminal, ending in a line break. A failed one begins with what differs."""
-    paint = _Paint(on=color)
-    blocks = [_headline(certificate, paint)]
-    if certificate.divergences:
-        blocks += _told(certificate, color=color)
-        facts = [*_about(certificate), *_caveats(certificate)] if verbose else list(_caveats(certificate))
-    else:
-        facts = [*_about(certificate), *_caveats(certificate)]
-    if verbose:
-        facts += _details(certificate)
-    blocks.append("\n".join(line for label, lines in facts for line in _labelled(label, lines, paint, whole=verbose)))
-    return "\n\n".join(block for block in blocks if block) + "\n"
+    page = _Page(certificate, width, paint or Paint())
+    found = bool(certificate.divergences)
+    facts = [*(_further if found else _about)(certificate), *_caveats(certificate)]
+    facts += _details(certificate) if verbose else ()
+    blocks = [*(page.differences() if found else [page.headline()]), page.facts(facts, whole=verbose)]
+    return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
 
 
 def line(certificate: Certificate) -> str:
     """The certificate of a replay that met no difference, in one line."""
-    counts = certificate.boundaries
     cut = ", up to where its recording was cut" if certificate.verdict is Verdict.CUT else ""
-    took = f"in {_seconds(certificate.replayed_seconds)} (recorded {_seconds(certificate.recorded_seconds)})"
-    seen = f"{counts.identical:,} of {counts.recorded:,} boundaries"
-    return f"reenact: replayed {plain(certificate.run)}{cut}: {seen}, offline, {took}"
+    took = _seconds(certificate.replayed_seconds)
+    return f"reenact: replayed {plain(certificate.run)} offline{cut}: {_identical(certificate)}, in {took}"
 
 
 _HEADLINES: Final = {
-    Verdict.VERIFIED: ("VERIFIED", "re-enacted offline, the same to the byte"),
+    Verdict.VERIFIED: ("VERIFIED", "run again offline, the same to the byte"),
     Verdict.CUT: ("VERIFIED UP TO THE CUT", "the same to the byte up to where its recording ends"),
     Verdict.UNVERIFIED: ("NOT VERIFIED", "no difference was seen, but reenact itself failed and may have missed one"),
+    Verdict.DIVERGED: ("DIVERGED", ""),
 }
-
-
-def _headline(certificate: Certificate, paint: _Paint) -> str:
-    if certificate.verdict is Verdict.DIVERGED:
-        return f"{paint.bad('DIVERGED')}  {plain(certificate.run)}: {_departure(certificate)}"
-    word, what = _HEADLINES[certificate.verdict]
-    if certificate.verdict is Verdict.VERIFIED:
-        what += f", in {_seconds(certificate.replayed_seconds)} (recorded {_seconds(certificate.recorded_seconds)})"
-    return f"{paint.good(word) if passed(certificate) else paint.bad(word)}  {plain(certificate.run)}: {what}"
-
-
-def _departure(certificate: Certificate) -> str:
-    if not certificate.finished:
-        return "the replay did not come to its end"
-    counts = certificate.boundaries
-    seen = f"{counts.identical:,} of {counts.recorded:,} boundaries identical"
-    if certificate.observed:
-        return f"{seen}, {counted(len(certificate.divergences), 'difference')}"
-    return f"{seen} (verify --observe goes on from here)"
-
-
-def _told(certificate: Certificate, *, color: bool) -> Iterator[str]:
-    told_of = MAX_TOLD if certificate.observed else 1
-    for one in certificate.divergences[:told_of]:
-        yield divergences.text(one, color=color).rstrip("\n")
-    more = len(certificate.divergences) - told_of
-    if more > 0:
-        yield f"… and {counted(more, 'difference')} more" + ("; --json lists them" if certificate.observed else "")
-
 
 Fact = tuple[str, list[str]]
 
 
-def _about(certificate: Certificate) -> Iterator[Fact]:
-    counts, amounts = certificate.boundaries, certificate.bytes
-    kinds = [counted(number, _KINDS.get(kind, kind)) for kind, number in counts.kinds.items()]
+class _Page:
+    """What the blocks of one certificate have in common."""
+
+    def __init__(self, certificate: Certificate, width: int, paint: Paint) -> None:
+        self._certificate = certificate
+        self._width = width
+        self._paint = paint
+
+    def headline(self, at: str = "", what: str = "") -> list[str]:
+        word, told = _HEADLINES[self._certificate.verdict]
+        first, *rest = wrapped(f"{word}  {plain(self._certificate.run)}{at}: {what or told}", self._width)
+        strong = self._paint.strong
+        painted = strong.good(word) if passed(self._certificate) else strong.bad(word)
+        return [painted + first.removeprefix(word), *(f"  {line}" for line in rest)]
+
+    def differences(self) -> Iterator[list[str]]:
+        """The first difference, or in a run that was observed many."""
+        first, *others = self._certificate.divergences
+        if not self._certificate.finished:
+            yield self.headline(what="the replay did not come to its end")
+            yield self._difference(first)
+            return
+        if not self._certificate.observed:
+            at = f" at step {first.step}" if first.step is not None else ""
+            yield self.headline(at, divergences.headline(first))
+            yield self._difference(first, headed=False)
+            return
+        yield self.headline(what=f"{_identical(self._certificate)}, {counted(len(others) + 1, 'difference')}")
+        for one in (first, *others[: MAX_TOLD - 1]):
+            yield self._difference(one)
+        if len(others) >= MAX_TOLD:
+            yield [f"… and {counted(len(others) + 1 - MAX_TOLD, 'difference')} more; --json lists them"]
+
+    def _difference(self, one: Divergence, *, headed: bool = True) -> list[str]:
+        return divergences.text(one, width=self._width, paint=self._paint, headed=headed).rstrip("\n").split("\n")
+
+    def facts(self, facts: Iterable[Fact], *, whole: bool = False) -> list[str]:
+        """Facts with their labels; of long lists the beginning, unless `whole`."""
+        found: list[str] = []
+        for label, items in facts:
+            more = 0 if whole else len(items) - _LISTED
+            shown = items if more <= 0 else [*items[:_LISTED], f"… and {more} more; -v lists them"]
+            rows = [row for one in shown for row in wrapped(one, self._width - GUTTER - 2)]
+            found += labelled(label, rows, GUTTER, self._paint.bold)
+        return found
+
+
+def _identical(certificate: Certificate) -> str:
+    return f"{certificate.boundaries.identical:,} of {certificate.boundaries.recorded:,} calls as recorded"
+
+
+def _further(certificate: Certificate) -> Iterator[Fact]:
+    """What else there is to see of a run that has left its tape."""
+    if not certificate.finished:
+        return
+    if certificate.observed:
+        yield _calls(certificate)
+        return
+    more = len(certificate.divergences) - 1
+    if more:
+        yield "more", [f"{counted(more, 'difference')}, which may follow from this one"]
+    counts = certificate.boundaries
     yield (
-        "boundaries",
-        [": ".join(filter(None, (f"{counts.identical:,} of {counts.recorded:,} identical", _and(kinds))))],
+        "calls",
+        [f"{counts.identical:,} of {counts.recorded:,} as recorded; verify --observe lists what else differs"],
     )
-    if certificate.draws:
-        yield "draws", [f"{counted(certificate.draws, 'read')} of clock and randomness, answered from the tape"]
+
+
+def _calls(certificate: Certificate) -> Fact:
+    counts = certificate.boundaries
+    kinds = _and([counted(number, _KINDS.get(kind, kind)) for kind, number in counts.kinds.items()])
+    return "calls", [f"{counts.identical:,} of {counts.recorded:,} as recorded" + (f": {kinds}" if kinds else "")]
+
+
+def _about(certificate: Certificate) -> Iterator[Fact]:
+    amounts = certificate.bytes
+    yield _calls(certificate)
     split = f": requests {amounts.requests:,}, answers {amounts.answers:,}, output {amounts.output:,}"
     whole = amounts.compared == amounts.requests + amounts.answers + amounts.output
     yield "compared", [counted(amounts.compared, "byte") + (split if whole else "")]
-    if not certificate.divergences and certificate.verdict is not Verdict.CUT:
-        yield "ended", [f"{_end(certificate)}, as recorded"]
-    if certificate.entry:
-        yield "entry", [certificate.entry]
-    yield "program", [f"{shlex.join(certificate.program)}   ({_made_with(certificate)})"]
-    yield "network", [certificate.network]
-    if certificate.placeholders:
-        yield "credentials", [f"placeholders for {_some(certificate.placeholders)}"]
-    yield "tape", [f"sha256 {certificate.tape.digest}"]
+    took = f"{_seconds(certificate.replayed_seconds)} (recorded in {_seconds(certificate.recorded_seconds)})"
+    if certificate.verdict is Verdict.CUT:
+        yield "took", [took]
+    else:
+        yield "ended", [f"{_end(certificate)}, as recorded, after {took}"]
 
 
 def _end(certificate: Certificate) -> str:
@@ -294,12 +322,6 @@ def _end(certificate: Certificate) -> str:
     return told(certificate.ending.recorded) + (f", {error}" if error else "")
 
 
-def _made_with(certificate: Certificate) -> str:
-    dirty = " with uncommitted changes" if certificate.uncommitted else ""
-    commit = f", commit {certificate.commit[:10]}{dirty}" if certificate.commit else ""
-    return f"Python {certificate.python}, {counted(len(certificate.packages), 'package')}{commit}"
-
-
 def _caveats(certificate: Certificate) -> Iterator[Fact]:
     """What a reader should know before relying on it."""
     if certificate.incomplete:
@@ -307,38 +329,36 @@ def _caveats(certificate: Certificate) -> Iterator[Fact]:
     if certificate.drifts:
         yield "drift", [_times(what, count) for what, count in certificate.drifts.items()]
     if certificate.normalizers:
-        yield "normalizers", [f"what these take out was not compared: {_some(certificate.normalizers)}"]
+        yield "normalizers", [f"what these take out was not compared: {', '.join(certificate.normalizers)}"]
     if certificate.not_restored:
-        yield "not restored", certificate.not_restored
+        yield "not as it was", certificate.not_restored
     if certificate.faults:
         yield "faults", [fault.splitlines()[-1] for fault in certificate.faults]
 
 
 def _details(certificate: Certificate) -> Iterator[Fact]:
+    """What was run, and with what."""
+    if certificate.entry:
+        yield "entry", [certificate.entry]
+    yield "program", [f"{shlex.join(certificate.program)}   (Python {certificate.python})"]
     yield "cwd", [certificate.cwd]
+    if certificate.commit:
+        dirty = " with uncommitted changes" if certificate.uncommitted else ""
+        yield "commit", [f"{certificate.commit}{dirty}"]
     if certificate.sources:
         yield "source", [f"{path}  sha256 {digest}" for path, digest in certificate.sources.items()]
+    if certificate.draws:
+        yield "draws", [f"{counted(certificate.draws, 'read')} of clock and randomness, answered from the tape"]
+    yield "network", [certificate.network]
     yield "packages", [", ".join(f"{name} {version}" for name, version in certificate.packages.items())]
+    if certificate.placeholders:
+        yield "credentials", [f"placeholders for {', '.join(certificate.placeholders)}"]
+    yield "tape", [f"sha256 {certificate.tape.digest}, {counted(certificate.tape.pieces, 'piece')}"]
     yield "not covered", ["files that the program reads and other processes that it starts are as they are now"]
-
-
-def _labelled(label: str, lines: Sequence[str], paint: _Paint, *, whole: bool) -> Iterator[str]:
-    shown = lines if whole else lines[:_LISTED]
-    if len(shown) < len(lines):
-        shown = [*shown, f"… and {len(lines) - len(shown)} more; -v lists them"]
-    room = WIDTH - _GUTTER - 2
-    wrapped = [part for one in shown for part in textwrap.wrap(plain(one), room, break_on_hyphens=False)]
-    for number, one in enumerate(wrapped):
-        yield f"  {paint.bold(label) if number == 0 else ''}{' ' * (_GUTTER - len(label) * (number == 0))}{one}"
 
 
 def _and(items: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(items[:-1]), *items[-1:])))
-
-
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - _LISTED
-    return ", ".join(names[:_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _times(what: str, count: int) -> str:
@@ -347,25 +367,3 @@ def _times(what: str, count: int) -> str:
 
 def _seconds(value: float) -> str:
     return seconds(round(value * 1e9))
-
-
-class _Paint:
-    """Colours, or none."""
-
-    def __init__(self, *, on: bool) -> None:
-        self._on = on
-
-    def bold(self, word: str) -> str:
-        """A label."""
-        return self._with("1", word)
-
-    def good(self, word: str) -> str:
-        """A check that is met."""
-        return self._with("1;32", word)
-
-    def bad(self, word: str) -> str:
-        """A check that is not met."""
-        return self._with("1;31", word)
-
-    def _with(self, code: str, word: str) -> str:
-        return f"\x1b[{code}m{word}\x1b[0m" if self._on else word

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 import msgspec
 
 from reenact.report import document
-from reenact.report.divergence import plain
 from reenact.report.figures import counted, size
-from reenact.report.terminal import Paint
+from reenact.report.terminal import Paint, plain, wrapped
 from reenact.tape.check import Checked, State
 
 _WORDS: Final = {
     State.SOUND: "",
-    State.CLOSED: "; it was left open by a process that is gone, and is closed now",
-    State.OPEN: "; a process has it open, so it may still grow",
+    State.CLOSED: "it was left open by a process that is gone, and is closed now",
+    State.OPEN: "a process has it open, so it may still grow",
 }
+_INDENT: Final = 9
 
 
 class Tape(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,16 +37,20 @@ class Tape(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
 
 
-def text(checked: Checked, paint: Paint) -> str:
-    """A line for a sound tape; a damaged one has a line for each place that is damaged."""
+def text(checked: Checked, *, width: int, paint: Paint) -> Iterator[str]:
+    """A sound tape in a line or two; a damaged one with every place that is damaged."""
     run = plain(checked.path.stem)
     if checked.state is State.DAMAGED:
-        first, *rest = map(plain, checked.damage)
-        more = "".join(f"\n  {paint.bad(line)}" for line in rest)
-        return f"{paint.bad('damaged')}  {paint.bold(run)}: {paint.bad(first)}{more}"
+        first, *rest = (row for place in checked.damage for row in wrapped(place, width - _INDENT))
+        if len(run) + len(first) + _INDENT + 2 > width:
+            first, rest = "", [first, *rest]
+        yield f"{paint.bad('damaged')}  {paint.bold(run)}: {paint.bad(first)}".rstrip()
+        yield from (f"{' ' * _INDENT}{paint.bad(row)}" for row in rest)
+        return
     tape = _tape(checked)
     held = f"{counted(tape.events, 'event')} in {counted(tape.pieces, 'piece')}, {size(tape.bytes)}"
-    return f"{paint.good('sound')}    {paint.bold(run)}: {held}, digest {tape.digest[:16]}{_WORDS[checked.state]}"
+    yield f"{paint.good('sound')}    {paint.bold(run)}: {held}, digest {tape.digest[:16]}"
+    yield from (f"{' ' * _INDENT}{row}" for row in wrapped(_WORDS[checked.state], width - _INDENT) if row)
 
 
 def json(checked: Checked) -> bytes:

@@ -11,11 +11,10 @@ import msgspec
 from reenact.providers import Unreadable, header
 from reenact.providers.stream import stream_of
 from reenact.report import moment
-from reenact.report.divergence import plain
 from reenact.report.figures import counted, seconds, size
 from reenact.report.run import where
 from reenact.report.speech import pretty
-from reenact.report.terminal import Paint, clip, lines
+from reenact.report.terminal import Paint, clip, lines, plain
 from reenact.report.timeline import FORMAT
 from reenact.tape.event import Failed, PartKind
 from reenact.tape.reader import Recording
@@ -30,6 +29,7 @@ _ENDS: Final = {
     PartKind.FAILURE: "it failed",
     PartKind.ABANDONED: "the agent let go of it before its end",
     PartKind.GIVEN_UP: "the agent let go of it before its end",
+    PartKind.CANCELLED: "the agent cancelled it",
     PartKind.CLOSED: "the agent closed it at its end",
     PartKind.OPENED: "the connection was made",
     PartKind.VALUE: "it gave a value",

@@ -13,7 +13,8 @@ from reenact.launch.ending import difference, on_the_way
 from reenact.launch.launcher import Replayed
 from reenact.tape.reader import Recording
 
-SWALLOWED = "the program went on, to end as it did when recorded"
+UNKNOWN_SEED = "sets of texts had an order of that process alone: start it with PYTHONHASHSEED=0 to have it again"
+SWALLOWED = "the program caught this and went on, to end as it did when recorded"
 
 
 def findings(replayed: Replayed, normalizers: Sequence[Normalizer] = SHIPPED) -> tuple[Divergence, ...]:
@@ -30,7 +31,16 @@ def findings(replayed: Replayed, normalizers: Sequence[Normalizer] = SHIPPED) ->
     if ending is not None:
         found.insert(_place(found, replayed), ending)
     draws = [Datum("draw", text) for text in report.drifts]
-    return _numbered([explain(divergence, normalizers, draws) for divergence in found], recording)
+    explained = [_seeded(explain(divergence, normalizers, draws), replayed) for divergence in found]
+    return _numbered(explained, recording)
+
+
+def _seeded(divergence: Divergence, replayed: Replayed) -> Divergence:
+    """With a word on the hash seed, where sets may be in another order because nobody knows the recorded one."""
+    unordered = divergence.cause is not None and divergence.cause.slug == "unordered"
+    if not unordered or not replayed.manifest.entry or replayed.manifest.hash_seed_set:
+        return divergence
+    return msgspec.structs.replace(divergence, notes=(*divergence.notes, UNKNOWN_SEED))
 
 
 def _beyond_the_cut(divergence: Divergence) -> bool:
@@ -71,8 +81,9 @@ def _numbered(found: list[Divergence], recording: Recording) -> tuple[Divergence
 
 
 def _placed(divergence: Divergence, recording: Recording, steps: Mapping[int, int]) -> Divergence:
-    if divergence.event is not None:
-        return msgspec.structs.replace(divergence, step=divergence.step or steps.get(divergence.event))
+    event = divergence.event if divergence.event is not None else divergence.after
+    if event is not None:
+        return msgspec.structs.replace(divergence, step=divergence.step or steps.get(event))
     lane = recording.lanes.get(divergence.lane)
     if divergence.what is What.EXTRA and lane is not None and lane.events and lane.events[-1].id in steps:
         last = f"it comes after step {steps[lane.events[-1].id]}, the last that this lane has on tape"

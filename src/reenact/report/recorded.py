@@ -7,17 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from reenact.launch.ending import told
-from reenact.report.divergence import plain
 from reenact.report.figures import counted, lasted, seconds, size
+from reenact.report.note import LISTED, MEANING, last_line
+from reenact.report.terminal import plain
 from reenact.tape.event import Note, SiteNamed
 from reenact.tape.reader import Recording
-
-_LISTED = 8
-_MEANING = {
-    "unseen": "not on tape, since it went past every seam; replay refuses it",
-    "fault": "reenact itself failed, so the tape is incomplete",
-    "loop": "its order cannot be kept, so replay may differ",
-}
 
 
 def text(recording: Recording, tape_bytes: int, store: str = "", *, quiet: bool = False) -> str:
@@ -32,17 +26,18 @@ def text(recording: Recording, tape_bytes: int, store: str = "", *, quiet: bool 
 
 def _summary(recording: Recording, tape_bytes: int) -> str:
     run = recording.summary.get("run_id", recording.path.stem)
-    events = f"{counted(len(recording.events), 'event')} in {seconds(lasted(recording))}"
+    steps, events = recording.summary.get("steps"), counted(len(recording.events), "event")
+    held = f"{counted(steps, 'step')}, {events}" if isinstance(steps, int) and steps else events
     end = "" if recording.status == 0 else f", {told(recording.status)}"
-    return f"reenact: recorded {plain(str(run))}: {events}, tape of {size(tape_bytes)}{end}"
+    return f"reenact: recorded {plain(str(run))}: {held}, {seconds(lasted(recording))}, {size(tape_bytes)}{end}"
 
 
 def _noted(slug: str, noted: list[tuple[Note, SiteNamed | None]]) -> Iterator[str]:
-    yield f"reenact: {_MEANING.get(slug, slug)}:"
-    for note, site in noted[:_LISTED]:
-        yield f"    {plain(note.text.rstrip().rpartition(chr(10))[2])}{_where(site)}"
-    if len(noted) > _LISTED:
-        yield f"    … and {len(noted) - _LISTED:,} more"
+    yield f"reenact: {MEANING.get(slug, slug)}:"
+    for note, site in noted[:LISTED]:
+        yield f"    {plain(last_line(note.text))}{_where(site)}"
+    if len(noted) > LISTED:
+        yield f"    … and {len(noted) - LISTED:,} more"
 
 
 def _where(site: SiteNamed | None) -> str:

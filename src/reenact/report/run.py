@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -14,21 +14,15 @@ from reenact.launch import manifest as manifests
 from reenact.launch.manifest import Manifest
 from reenact.providers import Usage
 from reenact.report import moment
-from reenact.report.divergence import plain
 from reenact.report.figures import counted, lasted, seconds
-from reenact.report.terminal import Paint, clip, preview
+from reenact.report.note import LISTED, MEANING, last_line
+from reenact.report.terminal import Paint, clip, columns, plain, preview
 from reenact.tape.close import UNKNOWN_STATUS, outcome
 from reenact.tape.reader import Recording
 from reenact.trajectory import Place, Trajectory
 from reenact.trajectory.exchange import class_of, message_of
 
 _LABEL: Final = 10
-_LISTED: Final = 8
-_MEANING: Final = {
-    "unseen": "went past every seam: not on the tape, and refused in replay",
-    "fault": "reenact itself failed while recording, so the tape is incomplete",
-    "loop": "its order cannot be kept, so replay may differ",
-}
 
 
 class Lane(msgspec.Struct, frozen=True):
@@ -120,19 +114,23 @@ def text(run: Run, *, now: int, width: int, paint: Paint) -> Iterator[str]:
     yield f"{paint.bold(f'Run {plain(run.id)}')}  {good(clip(told(run.outcome), width - len(run.id) - 6))}"
     room = width - _LABEL - 2
     facts = [
-        ("program", clip(plain(shlex.join(run.program)), room)),
-        ("", clip(f"Python {plain(run.python)}, in {plain(run.cwd)}", room)),
-        ("started", _when(run, now)),
-        ("holds", _holds(run)),
-        ("", tokens(run.usage) + _untold(run)),
+        ("program", [plain(shlex.join(run.program)), f"(Python {plain(run.python)}, in {plain(run.cwd)})"]),
+        ("started", [_when(run, now)]),
+        ("holds", list(filter(None, (_holds(run), tokens(run.usage) + _untold(run))))),
     ]
-    for label, value in facts:
-        if value:
-            yield f"  {paint.dim(label.ljust(_LABEL))}{value}"
+    for label, values in facts:
+        rows = _rows(values, room)
+        yield from (f"  {paint.dim(('' if row else label).ljust(_LABEL))}{value}" for row, value in enumerate(rows))
     if run.error:
         for row, line in enumerate(preview(run.error, room, 3)):
             yield f"  {paint.bad(('' if row else 'error').ljust(_LABEL))}{line}"
     yield from _notes(run, paint, width)
+
+
+def _rows(values: Sequence[str], room: int) -> list[str]:
+    """Values side by side where there is room, else each on a row of its own."""
+    whole = "   ".join(values)
+    return [whole] if columns(whole) <= room else [clip(value, room) for value in values]
 
 
 def told(outcome: str) -> str:
@@ -195,10 +193,9 @@ def _total(usages: Iterable[Usage | None]) -> Usage:
 def _notes(run: Run, paint: Paint, width: int) -> Iterator[str]:
     for slug in dict.fromkeys(note.slug for note in run.notes):
         noted = [note for note in run.notes if note.slug == slug]
-        yield f"  {paint.warn('!')} {clip(_MEANING.get(slug, plain(slug)), width - 4)}"
-        for note in noted[:_LISTED]:
-            said = note.text.rstrip().rpartition("\n")[2]
+        yield f"  {paint.warn('!')} {clip(MEANING.get(slug, plain(slug)), width - 4)}"
+        for note in noted[:LISTED]:
             site = where(note.site, run.cwd)
-            yield clip(f"      {plain(said)}{f'  at {site}' if site else ''}", width)
-        if len(noted) > _LISTED:
-            yield f"      … and {len(noted) - _LISTED:,} more"
+            yield clip(f"      {plain(last_line(note.text))}{f'  at {site}' if site else ''}", width)
+        if len(noted) > LISTED:
+            yield f"      … and {len(noted) - LISTED:,} more"

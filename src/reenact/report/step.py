@@ -9,12 +9,11 @@ import msgspec
 
 from reenact.providers import Message, Part, Text, Thinking, ToolCall, ToolResult
 from reenact.report import moment
-from reenact.report.divergence import plain
 from reenact.report.figures import counted, seconds, size
 from reenact.report.run import Run, tokens, where
 from reenact.report.speech import in_full, said
-from reenact.report.terminal import Paint, clip, columns, lines, padded
-from reenact.report.timeline import FORMAT, heading, refused
+from reenact.report.terminal import Paint, clip, columns, lines, padded, plain
+from reenact.report.timeline import FORMAT, refused
 from reenact.trajectory import Entry, Step
 
 _LABEL: Final = 10
@@ -50,7 +49,7 @@ def given(step: Step, steps: Sequence[Step]) -> tuple[Given, ...]:
 def text(document: StepDocument, *, width: int, paint: Paint) -> Iterator[str]:
     """The step for a terminal, line by line; what was said is not cut."""
     step, run = document.step, document.run
-    yield heading(f"Step {step.number} of {plain(run.id)}", step, run, width, paint)
+    yield _heading(step, run, paint)
     for label, value in _facts(step, run):
         if value:
             yield f"  {paint.dim(label.ljust(_LABEL))}{clip(value, width - _LABEL - 2)}"
@@ -67,9 +66,14 @@ def text(document: StepDocument, *, width: int, paint: Paint) -> Iterator[str]:
         yield from _part("assistant", part, paint)
         if isinstance(part, ToolCall) and part.id in results:
             yield from _given(results[part.id], paint)
-    yield from ("", paint.bold("Events"), *_events(step.entries, paint))
+    yield from ("", paint.bold("Events"), *_events(step.entries, width, paint))
     number = step.attempts[-1]
     yield from ("", paint.dim(f"reenact show {plain(run.id)} --event {number}  shows event {number} byte for byte"))
+
+
+def _heading(step: Step, run: Run, paint: Paint) -> str:
+    took = f"took {seconds(step.answered - step.began)}" if step.answered is not None else "no answer"
+    return f"{paint.bold(f'Step {step.number} of {plain(run.id)}')}  {moment.offset(step.began)}, {took}"
 
 
 def _facts(step: Step, run: Run) -> Iterator[tuple[str, str]]:
@@ -140,17 +144,26 @@ class _Row(NamedTuple):
 _TITLES: Final = _Row("event", "at", "took", "status", "sent", "received", "")
 
 
-def _events(entries: Sequence[Entry], paint: Paint) -> Iterator[str]:
+def _events(entries: Sequence[Entry], width: int, paint: Paint) -> Iterator[str]:
     rows = [_TITLES, *map(_row, entries)]
     widths = [max(columns(row[at]) for row in rows) for at in range(len(_TITLES) - 1)]
     for number, row in enumerate(rows):
         cells = [padded(row[at], widths[at]) for at in range(len(widths))]
-        line = f"  {'  '.join([*cells, row.name])}".rstrip()
+        line = f"  {'  '.join(cells)}  "
+        line = f"{line}{_tail(row.name, width - len(line))}".rstrip()
         yield paint.dim(line) if number == 0 else line
         trouble = entries[number - 1].trouble if number else None
         if trouble is not None and (trouble.message or not refused(trouble)):
             words = ": ".join(filter(None, (trouble.type, trouble.message)))
             yield from (f"    {paint.bad(f'! {line}')}" for line in lines(words))
+
+
+def _tail(name: str, room: int) -> str:
+    """The name of an event; of a long URL the end, which tells more than its host."""
+    if columns(name) <= room:
+        return name
+    method, space, url = name.partition(" ")
+    return f"{method} …{url[-max(room - len(method) - 2, 1) :]}" if space else clip(name, room)
 
 
 def _row(entry: Entry) -> _Row:

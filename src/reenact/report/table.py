@@ -9,9 +9,8 @@ import msgspec
 
 from reenact.providers.route import place_of
 from reenact.report import moment
-from reenact.report.divergence import plain
 from reenact.report.figures import seconds, size
-from reenact.report.terminal import Paint, clip, columns, padded
+from reenact.report.terminal import Paint, clip, columns, padded, plain
 from reenact.tape.listing import Listed
 
 FORMAT: Final = 1
@@ -21,10 +20,10 @@ _GAP: Final = "  "
 class RunRow(msgspec.Struct, frozen=True, kw_only=True):
     """A run in the JSON of `reenact runs --json`, a list of these, the newest first.
 
-    `started` is ns since 1970, `duration` ns, `bytes` the size of the tape. `model_calls` counts the requests to
-    models, failed ones too, by their URLs. `outcome` is "ok", "failed", "exit N",
-    "killed…", "recording" or "unreadable", and `reason` says why it is the last. What is null is not known before the
-    tape is closed.
+    `started` is ns since 1970, `duration` ns, `bytes` the size of the tape. `steps` are decisions of a model, as
+    counted when the tape was closed; `model_calls` counts the requests to models, failed ones too. `outcome` is
+    "ok", "failed", "exit N", "killed…", "recording" or "unreadable", and `reason` says why it is the last. What is
+    null is not known before the tape is closed.
     """
 
     id: str
@@ -34,6 +33,7 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True):
     started_at: str
     outcome: str
     exit_status: int | None
+    steps: int | None
     model_calls: int | None
     events: int | None
     lanes: int | None
@@ -54,6 +54,7 @@ def rows(listing: Sequence[Listed]) -> list[RunRow]:
             started_at=moment.iso(run.started),
             outcome=run.outcome,
             exit_status=run.exit_status,
+            steps=run.steps,
             model_calls=_calls(run),
             events=run.events,
             lanes=run.lanes,
@@ -69,40 +70,50 @@ def rows(listing: Sequence[Listed]) -> list[RunRow]:
 class _Row(NamedTuple):
     run: str
     started: str
-    ago: str
     outcome: str
-    calls: str
+    steps: str
     events: str
     took: str
     tape: str
     program: str
 
 
-_TITLES: Final = _Row("RUN", "STARTED", "", "OUTCOME", "CALLS", "EVENTS", "TOOK", "TAPE", "PROGRAM")
-_RIGHT: Final = ("calls", "events", "took", "tape")
+_TITLES: Final = _Row(*(name.upper() for name in _Row._fields))
+_RIGHT: Final = ("steps", "events", "took", "tape")
+_SPARED: Final = ("tape", "events", "took")  # left out in this order, so that the program has room
+_ROOM: Final = 20  # columns for the program
 
 
 def text(listing: Sequence[Listed], *, now: int, width: int | None, paint: Paint) -> Iterator[str]:
-    """The table line by line, each cut to `width` columns if there is such a limit."""
+    """The table line by line, in `width` columns if there is such a limit."""
     told = [_row(run, now) for run in listing]
     widths = {name: max(columns(getattr(row, name)) for row in (_TITLES, *told)) for name in _Row._fields}
-    rest = sum(widths.values()) - widths["program"] + len(_GAP) * (len(widths) - 1)
-    room = max(width - rest, 8) if width is not None else widths["program"]
-    yield paint.dim(_line(_TITLES, widths, room, Paint()))
-    yield from (_line(row, widths, room, paint) for row in told)
+    if width is not None:
+        wanted = min(widths["program"], _ROOM)
+        for name in _SPARED:
+            if width - _taken(widths) < wanted:
+                del widths[name]
+        widths["run"] = min(widths["run"], max(widths["run"] + width - _taken(widths) - wanted, 12))
+        widths["program"] = max(width - _taken(widths), 1)
+    yield paint.dim(_line(_TITLES, widths, Paint()))
+    yield from (_line(row, widths, paint) for row in told)
     left = [run.run for run in listing if run.outcome == "killed" and run.events is None]
     if left:
         yield ""
         yield paint.dim(f"{len(left):,} left open by a killed process; reenact fsck --all  closes and counts them")
 
 
+def _taken(widths: dict[str, int]) -> int:
+    """Columns of all but the program."""
+    return sum(widths.values()) - widths["program"] + len(_GAP) * (len(widths) - 1)
+
+
 def _row(run: Listed, now: int) -> _Row:
     return _Row(
         plain(run.run),
-        moment.local(run.started, seconds=False),
-        moment.ago(run.started, now),
+        moment.ago(run.started, now) or moment.local(run.started, seconds=False),
         plain(run.outcome) + ("*" if run.faults else ""),
-        _number(_calls(run)),
+        _number(run.steps),
         _number(run.events),
         seconds(run.duration) if run.duration is not None else "–",
         size(run.size),
@@ -121,17 +132,16 @@ def _number(number: int | None) -> str:
     return f"{number:,}" if number is not None else "–"
 
 
-def _line(row: _Row, widths: dict[str, int], room: int, paint: Paint) -> str:
+def _line(row: _Row, widths: dict[str, int], paint: Paint) -> str:
     cells = []
-    for name, cell in zip(_Row._fields, row, strict=True):
-        filled = cell.rjust(widths[name]) if name in _RIGHT else padded(cell, widths[name])
-        if name == "program":
-            filled = clip(cell, room)
-        elif name == "outcome":
+    for name, width in widths.items():
+        cell = clip(getattr(row, name), width)
+        filled = cell.rjust(width) if name in _RIGHT else padded(cell, width) if name != "program" else cell
+        if name == "outcome":
             filled = _painted(cell, filled, paint)
         elif name == "run":
             filled = paint.bold(filled)
-        elif name == "ago":
+        elif name == "started":
             filled = paint.dim(filled)
         cells.append(filled)
     return _GAP.join(cells).rstrip()

@@ -8,20 +8,20 @@ from __future__ import annotations
 import shutil
 import textwrap
 import unicodedata
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TextIO
 
-from reenact.report.divergence import plain
-
-_WIDE: Final = ("W", "F")
-_WIDTH: Final = 100
+WIDTH: Final = 100  # columns where there is no terminal
 _NARROWEST, _WIDEST = 60, 140
+_WIDE: Final = ("W", "F")
+_NAMED: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def width_of(stream: TextIO) -> int:
     """Columns to fill on a stream: those of the terminal within reason, 100 elsewhere."""
     if not stream.isatty():
-        return _WIDTH
-    return min(max(shutil.get_terminal_size((_WIDTH, 24)).columns, _NARROWEST), _WIDEST)
+        return WIDTH
+    return min(max(shutil.get_terminal_size((WIDTH, 24)).columns, _NARROWEST), _WIDEST)
 
 
 def encodable(text: str, stream: TextIO) -> str:
@@ -33,8 +33,19 @@ def encodable(text: str, stream: TextIO) -> str:
 class Paint:
     """Colours, or none."""
 
-    def __init__(self, *, on: bool = False) -> None:
+    def __init__(self, *, on: bool = False, emphasis: str = "") -> None:
         self.on = on
+        self._emphasis = emphasis
+
+    @property
+    def strong(self) -> Paint:
+        """The same colours in bold."""
+        return Paint(on=self.on, emphasis="1;")
+
+    @property
+    def inverted(self) -> Paint:
+        """The same colours as the ground that the text stands on."""
+        return Paint(on=self.on, emphasis="7;")
 
     def bold(self, text: str) -> str:
         """A heading."""
@@ -61,7 +72,18 @@ class Paint:
         return self._with("36", text)
 
     def _with(self, code: str, text: str) -> str:
-        return f"\x1b[{code}m{text}\x1b[0m" if self.on and text else text
+        return f"\x1b[{self._emphasis}{code}m{text}\x1b[0m" if self.on and text else text
+
+
+def plain(data: str) -> str:
+    """The text with everything escaped that a terminal would obey, hide or reorder."""
+    if data.isprintable():
+        return data
+    return "".join(letter if letter.isprintable() else _escape(letter) for letter in data)
+
+
+def _escape(letter: str) -> str:
+    return _NAMED.get(letter) or letter.encode("unicode_escape", errors="surrogatepass").decode()
 
 
 def lines(text: str) -> list[str]:
@@ -86,6 +108,22 @@ def clip(text: str, width: int) -> str:
     return f"{text}…"
 
 
+def padded(text: str, width: int) -> str:
+    """A plain text with spaces up to a width."""
+    return text + " " * (width - columns(text))
+
+
+def wrapped(paragraph: str, width: int) -> list[str]:
+    """A paragraph as lines; a word that is too long for one goes on in the next."""
+    return textwrap.wrap(plain(paragraph), width, break_on_hyphens=False) or [""]
+
+
+def labelled(label: str, rows: Sequence[str], gutter: int, style: Callable[[str], str] = str) -> Iterator[str]:
+    """Rows with a label before the first, indented by two columns and the gutter; plain texts except in style."""
+    for number, row in enumerate(rows):
+        yield f"  {style(label) if number == 0 else ''}{' ' * (gutter - len(label) * (number == 0))}{row}"
+
+
 def preview(text: str, width: int, rows: int = 2) -> list[str]:
     """The beginning of a text in at most so many rows, white space made one, with a word on how much is missing."""
     room = width * rows
@@ -102,11 +140,6 @@ def preview(text: str, width: int, rows: int = 2) -> list[str]:
     kept = clip(last, width - len(mark)).removesuffix("…") if columns(last) + len(mark) > width else last
     mark = f" … {missing + len(last) - len(kept):,} more characters"
     return [*whole, kept.rstrip() + mark]
-
-
-def padded(text: str, width: int) -> str:
-    """A plain text with spaces up to a width."""
-    return text + " " * (width - columns(text))
 
 
 def _rows(text: str, width: int) -> list[str]:

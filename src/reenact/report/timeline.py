@@ -10,15 +10,13 @@ import msgspec
 
 from reenact.report import moment
 from reenact.report import run as runs
-from reenact.report.divergence import plain
 from reenact.report.figures import counted, seconds, size
 from reenact.report.run import Run, tokens, where
 from reenact.report.speech import Said, said
-from reenact.report.terminal import Paint, clip, columns, preview
+from reenact.report.terminal import Paint, clip, columns, plain, preview
 from reenact.trajectory import Entry, Step, Trajectory, Trouble
 
 FORMAT: Final = 1
-NO_LANES: Final[Mapping[str, str]] = {}
 _LABEL: Final = 9
 _GUTTER: Final = 4 + _LABEL
 _FIRST, _LAST = 3, 5  # of many new messages, those that are shown
@@ -60,18 +58,13 @@ def text(run: Run, trajectory: Trajectory, *, now: int, width: int, paint: Paint
     if not items:
         yield from ("", "  It asked nobody: no HTTP, no sleep, no standard input.")
     elif trajectory.steps:
-        yield from ("", *(paint.dim(clip(line, width)) for line in _legend(run, trajectory.steps[-1])))
+        last = trajectory.steps[-1].number
+        yield from ("", paint.dim(clip(f"reenact show {plain(run.id)}@{last}  shows step {last} in full", width)))
 
 
-def _legend(run: Run, last: Step) -> tuple[str, ...]:
-    return (
-        "→ new in the request   ← what the model said   · what happened besides   ! what went wrong",
-        f"reenact show {plain(run.id)}@{last.number}  shows step {last.number} in full",
-    )
-
-
-def heading(begin: str, step: Step, run: Run, width: int, paint: Paint, lanes: Mapping[str, str] = NO_LANES) -> str:
+def _heading(step: Step, run: Run, width: int, paint: Paint, lanes: Mapping[str, str]) -> str:
     """The first line of a step; its lane is told where `lanes` has it."""
+    begin = f"Step {step.number}"
     took = seconds(step.answered - step.began) if step.answered is not None else "no answer"
     facts = [took, plain(step.served or step.model or step.api), tokens(step.usage), where(step.site, run.cwd)]
     facts.append(_lane(step.lane, lanes))
@@ -89,7 +82,7 @@ class _View:
         self._paint = paint
 
     def step(self, step: Step) -> Iterator[str]:
-        yield heading(f"Step {step.number}", step, self._run, self._width, self._paint, self._lanes)
+        yield _heading(step, self._run, self._width, self._paint, self._lanes)
         yield from self._question(step)
         shown = set(step.attempts)
         yield from self._attempts(step, shown)

@@ -12,9 +12,11 @@ from typing import Any
 from reenact.engine.lane import muted
 from reenact.engine.session import Session
 from reenact.seams.concurrency import asyncio as asyncio_seam
-from reenact.seams.concurrency import blocking, threads
+from reenact.seams.concurrency import blocking, identity, threads
 from reenact.seams.patch import Patches
-from reenact.seams.system import clock, entropy, output, process, terminal
+from reenact.seams.system import clock, collector, entropy, output, process, signals, socket, terminal, tracebacks
+from reenact.seams.system.sending import Senders
+from reenact.seams.system.signals import Handlers
 
 Seam = Callable[[ModuleType, Patches], None]
 
@@ -65,7 +67,10 @@ class Installed:
         blocking.install(self._patches)
         threads.install(self._patches)
         asyncio_seam.install(self._patches)
+        identity.install(self._patches)
         terminal.install(self._patches)
+        tracebacks.install(self._patches)
+        socket.install(self._patches)
         for name in SEAMS:
             module = sys.modules.get(name)
             if module is not None:
@@ -73,10 +78,16 @@ class Installed:
         sys.meta_path.insert(0, self._finder)
 
     def take_process(self, session: Session, was_terminal: tuple[bool, bool, bool], finish: Callable[[], None]) -> None:
-        """Meets what belongs to a run that is the whole process: generators, terminal, signals, abrupt exit."""
+        """Meets what belongs to a run that is the whole process: generators, terminal, signals, exit, garbage."""
         entropy.start(session)
         terminal.start(session, was_terminal, self._patches)
         process.install(self._patches, session, finish)
+        tracebacks.meet_hooks(self._patches)
+        handlers = Handlers(session)
+        handlers.install(self._patches)
+        signals.meet_waits(self._patches)
+        Senders(session, handlers, finish).install(self._patches)
+        collector.start(session, self._patches)
 
     def share_process(self) -> None:
         """Meets what runs share with each other and with the rest of a long-lived process."""

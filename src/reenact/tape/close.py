@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -13,6 +13,8 @@ import msgspec
 from reenact.tape import event as ev
 from reenact.tape.journal import Packer, Piece, unpack, weight
 from reenact.tape.reader import Event, Recording, read
+
+Count = Callable[[Recording], Mapping[str, int]]
 
 UNKNOWN_STATUS = -999
 RECORDING = "recording"
@@ -34,9 +36,10 @@ _program_of = msgspec.json.Decoder(_Program).decode
 _status_of = msgspec.json.Decoder(_Status).decode
 
 
-def close(path: Path, status: int | None) -> Recording:
+def close(path: Path, status: int | None, count: Count | None = None) -> Recording:
     """Ends the tape of a run whose process is gone. `status` is its exit status, None when nobody saw it.
 
+    `count` gives further rows of the table `run`: what those count who know what the bytes mean.
     The journal is packed anew: while it was written each commit had to be readable by itself, which takes a fifth more.
     Closing a closed tape changes nothing.
     """
@@ -52,9 +55,9 @@ def close(path: Path, status: int | None) -> Recording:
             fault = ev.Note("fault", faults.read_text(encoding="utf-8", errors="replace"), -1)
             extra.append(fault)
             recording.notes.append((fault, None))
+        recording.summary.update(summary_of(recording) | dict(count(recording) if count is not None else {}))
         _rewrite(path, recording, extra)
         faults.unlink(missing_ok=True)
-        recording.summary.update(summary_of(recording))
     return recording
 
 
@@ -103,7 +106,7 @@ def _rewrite(path: Path, recording: Recording, extra: list[ev.AnyRecord]) -> Non
             new = [Packer(last.id + 1, last.segment + 1, last.chain).pack(extra)] if extra else []
         db.executemany("INSERT INTO piece VALUES (?, ?, ?, ?)", ((p.id, p.segment, p.data, p.chain) for p in new))
         db.executemany("INSERT OR REPLACE INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows_of(recording))
-        db.executemany("INSERT OR REPLACE INTO run VALUES (?, ?)", summary_of(recording).items())
+        db.executemany("INSERT OR REPLACE INTO run VALUES (?, ?)", recording.summary.items())
         db.execute("COMMIT")
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         db.execute("PRAGMA journal_mode = DELETE")

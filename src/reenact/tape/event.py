@@ -20,6 +20,7 @@ class Kind(IntEnum):
     WAIT = 4
     CONNECT = 5
     CLOSE = 6
+    EXEC = 7
 
 
 class DrawKind(IntEnum):
@@ -58,12 +59,14 @@ class PartKind(IntEnum):
     CLOSED = 7
     OPENED = 8
     GIVEN_UP = 9
+    CANCELLED = 10
 
 
 NO_TICK = (PartKind.ABANDONED, PartKind.CLOSED)
 """Parts that are the agent's own doing: nothing arrives with them. CLOSED is at the answer's end, ABANDONED before it.
 
-GIVEN_UP is before the end too, but the agent waited until the connection was let go, so that it is a tick.
+GIVEN_UP is before the end too, but the agent waited until the connection was let go, so that it is a tick; and so is
+CANCELLED: the task that waited was cancelled, and this is when that was over.
 """
 
 LAST = (
@@ -73,6 +76,7 @@ LAST = (
     PartKind.VALUE,
     PartKind.CLOSED,
     PartKind.GIVEN_UP,
+    PartKind.CANCELLED,
 )
 """Parts after which nothing more comes."""
 
@@ -100,10 +104,22 @@ class Delta(msgspec.Struct, frozen=True, array_like=True):
     middle: bytes
 
 
+class Frame(msgspec.Struct, frozen=True, array_like=True):
+    """A line that an exception came through, as a traceback shows it. Columns are bytes; None where not known."""
+
+    file: str
+    name: str
+    line: int
+    end_line: int | None = None
+    column: int | None = None
+    end_column: int | None = None
+
+
 class Failed(msgspec.Struct, frozen=True, array_like=True):
     """An exception as data. `module:name` is looked up among the classes that a seam allows, never imported.
 
-    `nested` are those of its arguments, by position, that are exceptions themselves.
+    `nested` are those of its arguments, by position, that are exceptions themselves. `frames` are what it came through,
+    outermost first, without the agent's own.
     """
 
     module: str
@@ -113,6 +129,7 @@ class Failed(msgspec.Struct, frozen=True, array_like=True):
     cause: Failed | None = None
     suppressed: bool = False
     nested: dict[int, Failed] = {}
+    frames: list[Frame] = []
 
 
 class Start(Record, frozen=True, array_like=True, tag=0):
@@ -173,10 +190,10 @@ class Timer(Record, frozen=True, array_like=True, tag=5):
 
 
 class Draws(Record, frozen=True, array_like=True, tag=6):
-    """What a lane read from clock and entropy since its last record, in order: `[kind, site, value]`."""
+    """What a lane read from clock and entropy since its last record: `[kind, site, values in order]`."""
 
     lane: int
-    draws: list[tuple[int, int, int | float | bytes | list[int]]]
+    draws: list[tuple[int, int, list[int | float | bytes | list[int]]]]
 
 
 class Wrote(Record, frozen=True, array_like=True, tag=7):
@@ -237,6 +254,13 @@ class Spun(Record, frozen=True, array_like=True, tag=15):
     turns: int
 
 
+class Collected(Record, frozen=True, array_like=True, tag=16):
+    """Before its next event the lane collected what is garbage up to this generation; finalizers ran in the lane."""
+
+    lane: int
+    generation: int
+
+
 class Snapshot(Record, frozen=True, array_like=True, tag=12):
     """State of the interpreter at a moment, by name: the starting state of a generator, say."""
 
@@ -261,4 +285,5 @@ AnyRecord = (
     | Handed
     | Expired
     | Spun
+    | Collected
 )

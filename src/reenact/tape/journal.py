@@ -147,6 +147,6 @@ def weight(record: AnyRecord) -> int:
         case Part(data=data) | Wrote(data=data):
             return len(data) + 32
         case Draws(draws=draws):
-            return 16 * len(draws)
+            return sum(16 * len(values) for _, _, values in draws)
         case _:
             return 64

@@ -31,6 +31,7 @@ class Listed:
     exit_status: int | None = None
     events: int | None = None
     lanes: int | None = None
+    steps: int | None = None
     duration: int | None = None
     faults: int = 0
     asked: tuple[tuple[str, int], ...] = ()
@@ -68,6 +69,7 @@ def _listed(run: str, path: Path) -> Listed | None:
         None if exit_status == UNKNOWN_STATUS else exit_status,
         _number(row, "events"),
         _number(row, "lanes"),
+        _number(row, "steps"),
         _number(row, "duration"),
         _number(row, "faults") or 0,
         asked,

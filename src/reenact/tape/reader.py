@@ -42,7 +42,10 @@ class Event:
 
 @dataclass(slots=True)
 class LaneLog:
-    """What one lane did: its events in order, its draws by (kind, place), and what it wrote, by stream."""
+    """What one lane did: its events in order, its draws by (kind, place), and what it wrote, by stream.
+
+    `collected` is the generation of garbage that was collected, by the number of the event that came next.
+    """
 
     path: str
     name: str
@@ -50,6 +53,7 @@ class LaneLog:
     draws: dict[tuple[int, str], list[int | float | bytes | list[int]]] = field(default_factory=dict)
     wrote: dict[int, bytearray] = field(default_factory=dict)
     expired: list[int] = field(default_factory=list)
+    collected: dict[int, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -206,6 +210,9 @@ class _Builder:
                     recording.spun[len(recording.ticks)] = record.turns
                 case ev.Handed():
                     recording.forced.add(len(recording.ticks))
+                case ev.Collected():
+                    lane = self._lanes[record.lane]
+                    lane.collected[len(lane.events)] = record.generation
                 case ev.Ended():
                     recording.ended = record
                 case ev.Exited():
@@ -232,5 +239,5 @@ class _Builder:
 
     def _draws(self, record: ev.Draws) -> None:
         draws = self._lanes[record.lane].draws
-        for kind, site, value in record.draws:
-            draws.setdefault((kind, self._sites[site].place), []).append(value)
+        for kind, site, values in record.draws:
+            draws.setdefault((kind, self._sites[site].place), []).extend(values)

@@ -1,4 +1,4 @@
-"""What never reaches the disk: credentials in headers and URLs. Replay compares without them."""
+"""What never reaches the disk: credentials. Replay compares without them."""
 
 from __future__ import annotations
 
@@ -57,6 +57,10 @@ _SECRET_NAMES = (
     "DSN",
 )
 _HARMLESS_NAMES = ("PWD", "OLDPWD")
+_CREDENTIAL = re.compile(
+    r"(^|_)((api|access|secret|private|signing|encryption)_?keys?|(api|access|auth|bearer|refresh|id|session)_?tokens?"
+    r"|secrets?(_value)?|password|passwd|passphrase|credentials?)$"
+)
 _USER_IN_URL = re.compile(r"(?<=://)[^/\s@]+(?=@)")
 
 
@@ -92,6 +96,13 @@ def is_secret_name(name: str) -> bool:
     """Whether an environment variable of this name is likely to hold a secret."""
     upper = name.upper()
     return upper not in _HARMLESS_NAMES and any(mark in upper for mark in _SECRET_NAMES)
+
+
+@cache
+def is_credential_name(name: str) -> bool:
+    """Whether an argument or attribute of this name is a credential: narrower, since a word such as key says little."""
+    snake = re.sub(r"(?<=[a-z\d])(?=[A-Z])|-", "_", name).lower()
+    return _CREDENTIAL.search(snake) is not None
 
 
 def redact_value(value: str) -> str:

@@ -14,7 +14,7 @@ from reenact.trajectory.entry import Entry, Place, Trouble
 
 Headers = tuple[tuple[str, str], ...]
 
-_LET_GO = (PartKind.ABANDONED, PartKind.GIVEN_UP)
+_LET_GO = (PartKind.ABANDONED, PartKind.GIVEN_UP, PartKind.CANCELLED)
 _LOWEST_ERROR = 400
 _TYPED = 1000
 

@@ -15,9 +15,11 @@ from typing import Any
 
 from reenact import _real
 from reenact.engine.gate import Gate
-from reenact.engine.lane import MUTED, enter, get_lane, leave, muted
+from reenact.engine.lane import MUTED, Lane, enter, get_lane, leave, muted
 from reenact.engine.order import PATIENCE
+from reenact.engine.place import is_bottom, is_library
 from reenact.engine.session import Session
+from reenact.seams.concurrency.identity import InOrder, new_task
 from reenact.seams.concurrency.loopgate import RecordGate, ReplayGate
 from reenact.seams.patch import Patches
 from reenact.tape.event import DrawKind
@@ -29,6 +31,7 @@ _getframe = _real.getframe
 def install(patches: Patches) -> None:
     """Meets every loop that is built on `asyncio.BaseEventLoop`."""
     base = asyncio.base_events.BaseEventLoop
+    is_bottom(base._run_once.__code__)  # type: ignore[attr-defined]
     patches.set(base, "create_task", _create_task(base.create_task))
     patches.set(base, "run_forever", _run_forever(base.run_forever))
     patches.set(base, "call_soon_threadsafe", _call_soon_threadsafe(base.call_soon_threadsafe))
@@ -44,19 +47,27 @@ def _create_task(real: Callable[..., Any]) -> Callable[..., Any]:
         context = kwargs.get("context")
         if context is not None:
             context.run(enter, child)
-            return real(self, coro, **kwargs)
+            return make(self, lane, coro, kwargs)
         token = enter(child)
         try:
-            return real(self, coro, **kwargs)
+            return make(self, lane, coro, kwargs)
         finally:
             leave(token)
+
+    def make(self: Any, lane: Lane, coro: Any, kwargs: dict[str, Any]) -> Any:
+        return real(self, coro, **kwargs) if self._task_factory else new_task(lane, self, coro, kwargs)
 
     return create_task
 
 
 def _finalizer(real: Callable[..., None]) -> Callable[..., None]:
     def _asyncgen_finalizer_hook(self: AbstractEventLoop, agen: Any) -> None:
-        # the collector runs when it runs: what it closes is in no lane, or lanes would not be the same in every run
+        lane = get_lane()
+        own = lane is not None and lane.session is not None and lane.session.exclusive
+        if own and not is_library(agen.ag_code.co_filename):
+            real(self, agen)
+            return
+        # a library's may be there in a recording alone, below a boundary: what closes it is in no lane
         with muted():
             real(self, agen)
 
@@ -122,6 +133,7 @@ class _Gates:
         self._clock = loop.time
         self._loop_code = asyncio.base_events.BaseEventLoop._run_once.__code__  # type: ignore[attr-defined]
         self.now: float = self._clock()
+        loop._asyncgens = InOrder(loop._asyncgens)
         loop._selector.select = self.select
         loop.time = self.time
 

@@ -16,7 +16,6 @@ from typing import Any
 from reenact import _real
 from reenact.engine.crossing import STUCK_AFTER_NS
 from reenact.engine.lane import get_lane_of
-from reenact.engine.order import PATIENCE
 from reenact.engine.session import Session
 from reenact.tape.event import Signal, Spun, Timer
 
@@ -50,6 +49,7 @@ class LoopGate:
         self.index = index
         self.strand = session.strand()
         self.strand.also = self._wake_loop
+        self._owed = -1
 
     def busy(self) -> bool:
         """Whether the loop has something of this session's ready to run."""
@@ -57,15 +57,23 @@ class LoopGate:
 
     def claim(self) -> None:
         """Before the loop runs something of this session's that was not let in here, it waits for the baton."""
-        order = self.session.order
-        if self.busy() and not order.has(self.strand):
+        order, strand = self.session.order, self.strand
+        if strand.take():
+            self._owes()
+        elif self.busy() and not order.has(strand):
             if not self.session.exclusive:
                 # other runs and the rest of the process turn on this loop too: it never waits for one of them
-                order.leave(self.strand)
+                order.leave(strand)
                 return
             self._withdraw()
-            order.ready(self.strand)
-            order.await_turn(self.strand)
+            order.ready(strand)
+            order.await_turn(strand)
+            self._owes()
+
+    def _owes(self) -> None:
+        """The turn that was taken may have come by an outcome: that is let in when the loop is at rest."""
+        if self.strand.tick >= 0:
+            self._owed = self.strand.tick
 
     def _withdraw(self) -> None:
         """The loop no longer asks to let something in: it has something of its own to run first."""
@@ -99,13 +107,12 @@ class RecordGate(LoopGate):
         super().__init__(loop, session, index)
         self._arrived: deque[asyncio.Future[None]] = deque()
         self._asking = False
-        self._asked_at = 0
         self._turns = 0
         self._waiting_since = 0
 
     async def turn(self) -> None:
         """Waits until the loop is at rest and this outcome is the next."""
-        future = self._loop.create_future()
+        future: asyncio.Future[None] = asyncio.Future(loop=self._loop)
         self._arrived.append(future)
         await future
 
@@ -116,7 +123,7 @@ class RecordGate(LoopGate):
 
     def push(self, deliver: Callable[[], None]) -> None:
         """Calls `deliver` when the loop is at rest and this is the next."""
-        future: asyncio.Future[None] = self._loop.create_future()
+        future: asyncio.Future[None] = asyncio.Future(loop=self._loop)
         future.add_done_callback(lambda _: deliver())
         self._arrived.append(future)
         self._wake_loop()
@@ -137,25 +144,37 @@ class RecordGate(LoopGate):
             del self._arrived[0]
         if self.busy():
             return self._spin(now, due)
+        if self._owed >= 0 and (due or self._arrived):
+            return self._let_in(now, due)
+        self._owed = -1
         if not due and not self._arrived:
-            if self._asking:
-                self._asking = False
-                order.leave(self.strand)
+            self._withdraw()
             order.park(self.strand)
             return _IDLE
-        if not self._asking:
-            self._asking = True
-            self._asked_at = _real.monotonic_ns()
-            granted = order.arrive(self.strand)
+        return self._ask(now, due)
+
+    def _ask(self, now: float, due: int) -> Rest:
+        """Waits for the turn in which something is let in; a turn of another kind is given on."""
+        order, strand = self.session.order, self.strand
+        if self._asking:
+            order.park(strand)
+            granted = strand.take()
         else:
-            granted = self.strand.take()
-        if not granted and _real.monotonic_ns() - self._asked_at > PATIENCE * 1e9:
-            order.force()
-            granted = self.strand.take()
-        return self._let_in(now, due) if granted else _ASKED
+            self._asking = True
+            granted = order.arrive(strand)
+        while granted:
+            if strand.tick >= 0:
+                return self._let_in(now, due)
+            if self.busy():
+                return _GO
+            order.park(strand)
+            granted = strand.take()
+        order.press()
+        return _ASKED
 
     def _let_in(self, now: float, due: int) -> Rest:
         self._asking = False
+        self._owed = -1
         self._turns = self._waiting_since = 0
         if due:
             self.session.keep(Timer(self.index, now, due))
@@ -190,6 +209,7 @@ class ReplayGate(LoopGate):
         self._turns = 0
         self._stuck_since = 0
         self._stuck_at = -1
+        self._busy_since = 0
         for tick, record in enumerate(self._ticks):
             if (isinstance(record, Timer) and record.loop == index) or isinstance(record, Signal):
                 session.order.want(tick, self.strand)
@@ -204,14 +224,14 @@ class ReplayGate(LoopGate):
 
     def on_tick(self, tick: int, deliver: Callable[[], None]) -> None:
         """Calls `deliver` when the replay has come to `tick`."""
-        future: asyncio.Future[None] = self._loop.create_future()
+        future: asyncio.Future[None] = asyncio.Future(loop=self._loop)
         future.add_done_callback(lambda _: deliver())
         self._waiting[tick] = future
         self.session.order.want(tick, self.strand)
 
     async def tick(self, tick: int) -> None:
         """Waits until the replay has come to `tick`."""
-        future = self._loop.create_future()
+        future: asyncio.Future[None] = asyncio.Future(loop=self._loop)
         if tick >= 0:
             self._waiting[tick] = future
             self.session.order.want(tick, self.strand)
@@ -221,26 +241,34 @@ class ReplayGate(LoopGate):
         """Called when the loop is not at rest: what was let in all the same is let in after as many turns."""
         self._turns += 1
         order = self.session.order
-        after = self._spun.get(order.cursor)
-        if after is None or self._turns < after or not order.skip(self.strand):
+        tick = self._owed if self._owed >= 0 else order.cursor
+        after = self._spun.get(tick)
+        if after is None or self._turns < after or not (self._owed >= 0 or order.skip(self.strand)):
             return 0.0
-        return self._let_in(order.cursor - 1)
+        return self._let_in(tick)
 
     def rest(self) -> float | None:
         """Called when the loop is at rest. The loop time to go to when something was let in, else None."""
-        order = self.session.order
-        order.park(self.strand)
-        if self.strand.take():
+        order, strand = self.session.order, self.strand
+        if self._owed >= 0:
+            return self._let_in(self._owed)
+        order.park(strand)
+        while strand.take():
             self._stuck_since = 0
-            return self._let_in(order.cursor - 1)
+            if strand.tick >= 0:
+                return self._let_in(strand.tick)
+            if self.busy():
+                return 0.0
+            order.park(strand)
         if order.cursor >= len(self._ticks):
             return self._beyond()
-        order.force()
+        order.press()
         self._watch()
         return None
 
     def _let_in(self, tick: int) -> float:
         self._turns = 0
+        self._owed = -1
         record = self._ticks[tick]
         if isinstance(record, Timer):
             return record.when
@@ -252,11 +280,18 @@ class ReplayGate(LoopGate):
         return 0.0
 
     def _beyond(self) -> float | None:
-        """The tape has no more to say: timers of ours still fire, in order, without waiting."""
-        scheduled = self._loop._scheduled
-        if scheduled:
+        """The tape has no more to say: when no thread runs any more, timers still fire, in order, without waiting."""
+        order, now, scheduled = self.session.order, _real.monotonic_ns(), self._loop._scheduled
+        if not scheduled:
+            self._watch()
+            return None
+        if order.at_rest:
+            self._busy_since = 0
             return float(scheduled[0].when())
-        self._watch()
+        self._busy_since = self._busy_since or now
+        if now - self._busy_since > STUCK_AFTER_NS:
+            # a thread that blocks where nobody sees it need never end
+            return float(scheduled[0].when())
         return None
 
     def _watch(self) -> None:
@@ -264,5 +299,6 @@ class ReplayGate(LoopGate):
         order, now = self.session.order, _real.monotonic_ns()
         if order.cursor != self._stuck_at or not order.stuck or not self._stuck_since:
             self._stuck_at, self._stuck_since = order.cursor, now
+            self.session.stay()
         elif now - self._stuck_since > STUCK_AFTER_NS:
             self.session.stuck()

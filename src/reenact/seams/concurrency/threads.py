@@ -10,6 +10,7 @@ import concurrent.futures
 import concurrent.futures.thread as pool_module
 import functools
 import threading
+from collections import deque
 from collections.abc import Callable
 from contextvars import Context
 from typing import Any
@@ -17,8 +18,10 @@ from typing import Any
 from reenact import _real
 from reenact.engine.lane import Lane, current, enter, get_lane, leave, muted
 from reenact.engine.order import Strand
+from reenact.engine.place import is_bottom
 from reenact.engine.session import Session
 from reenact.seams.concurrency.blocking import block
+from reenact.seams.concurrency.identity import number
 from reenact.seams.patch import Patches
 
 _STARTED = "_reenact_started"
@@ -27,10 +30,12 @@ _STARTED = "_reenact_started"
 def install(patches: Patches) -> None:
     """Meets `threading.Thread` and `ThreadPoolExecutor`."""
     thread = threading.Thread
+    is_bottom(thread._bootstrap_inner.__code__)  # type: ignore[attr-defined]
     patches.set(thread, "start", _start(thread.start))
     patches.set(thread, "_bootstrap_inner", _bootstrap(thread._bootstrap_inner))  # type: ignore[attr-defined]
     patches.set(thread, "join", _join(thread.join))
-    patches.set(threading, "_shutdown", _shutdown(threading._shutdown))  # type: ignore[attr-defined]
+    # the interpreter waits for the threads that still run when main has ended; what is first in this list it calls last
+    patches.set(threading, "_threading_atexits", [_join_all, *threading._threading_atexits])  # type: ignore[attr-defined]
     executor = concurrent.futures.ThreadPoolExecutor
     patches.set(executor, "submit", _submit(executor.submit))
     work_item = pool_module._WorkItem
@@ -72,15 +77,16 @@ def _bootstrap(real: Callable[..., None]) -> Callable[..., None]:
         started: _Started | None = self.__dict__.get(_STARTED)
         if started is None:
             return real(self)
-        run = self.run
+        announce = self._started.set  # type: ignore[attr-defined]
 
-        def run_in_lane() -> None:
+        def announce_and_wait() -> None:
+            announce()
             started.session.adopt(started.strand)
             started.session.order.await_turn(started.strand)
             enter(started.lane)
-            run()
 
-        self.run = run_in_lane  # type: ignore[method-assign]
+        # the last thing before the thread's own code: no frame of ours is below that
+        self._started.set = announce_and_wait  # type: ignore[attr-defined]
         try:
             return real(self)
         finally:
@@ -95,53 +101,82 @@ def _bootstrap(real: Callable[..., None]) -> Callable[..., None]:
 def _join(real: Callable[..., None]) -> Callable[..., None]:
     def join(self: threading.Thread, timeout: float | None = None) -> None:
         lane = get_lane()
-        started: _Started | None = self.__dict__.get(_STARTED)
+        started: _Started | _Places | None = self.__dict__.get(_STARTED)
         if lane is None or lane.session is None or started is None or self is threading.current_thread():
             return real(self, timeout)
-        if not started.ended:
+        while not started.ended:
             strand = lane.session.strand()
             started.joiners.append(strand)
             try:
                 if not block(lane, lane.session, max(timeout, 0) if timeout is not None else None, strand=strand):
                     return None
             finally:
-                if not started.ended:
+                if strand in started.joiners:
                     started.joiners.remove(strand)
         return real(self)
 
     return join
 
 
-def _shutdown(real: Callable[[], None]) -> Callable[[], None]:
-    def _shutdown() -> None:
-        lane = get_lane()
-        if lane is None or lane.session is None:
-            return real()
-        # the interpreter waits here for every thread that still runs: they need the baton
-        session = lane.session
-        session.order.park(session.strand())
-        with muted():
-            real()
-        session.order.leave(session.strand())
-        return None
+def _join_all() -> None:
+    """Main has ended, and waits for its threads: in turn, so that what runs afterwards does so in every run.
 
-    return _shutdown
+    Daemons that did not get their turn before are as good as ended.
+    """
+    lane = get_lane()
+    while lane is not None and lane.session is not None:
+        left = [thread for thread in threading.enumerate() if _running(thread) and not thread.daemon]
+        if not left:
+            return
+        left[0].join()
+
+
+def _running(thread: threading.Thread) -> bool:
+    started: _Started | None = thread.__dict__.get(_STARTED)
+    return started is not None and not started.ended and thread is not threading.current_thread()
 
 
 class _Places:
-    """How many jobs of a pool can be under way, and which are: a queued job is not ready."""
+    """How many jobs of a pool can be under way, and which are: a queued job is not ready.
+
+    It stands for the pool's workers: they have `ended` when there is nothing left for them to do.
+    """
 
     def __init__(self, size: int) -> None:
-        self.size = size
         self.lock = _real.allocate_lock()
-        self.active: list[_Job] = []
-        self.queued: list[_Job] = []
+        self.active: list[_Job | None] = [None] * size
+        self.queued: deque[_Job] = deque()
+        self.joiners: list[Strand] = []
+
+    @property
+    def ended(self) -> bool:
+        """Whether no job is left."""
+        return not self.queued and not any(self.active)
+
+    def take(self, job: _Job) -> bool:
+        """A place for the job; False when there is none, and it is queued."""
+        with self.lock:
+            if None not in self.active:
+                self.queued.append(job)
+                return False
+            job.place = self.active.index(None)
+            self.active[job.place] = job
+            return True
+
+    def give_on(self, job: _Job) -> _Job | None:
+        """The job has ended; which takes its place."""
+        with self.lock:
+            following = self.queued.popleft() if self.queued else None
+            self.active[job.place] = following
+            if following is not None:
+                following.place = job.place
+            return following
 
 
 def _places(pool: Any) -> _Places:
-    places: _Places | None = pool.__dict__.get("_reenact_places")
+    places: _Places | None = pool.__dict__.get(_STARTED)
     if places is None:
-        places = pool.__dict__["_reenact_places"] = _Places(pool._max_workers)
+        places = pool.__dict__[_STARTED] = _Places(pool._max_workers)
     return places
 
 
@@ -151,9 +186,13 @@ def _submit(real: Callable[..., Any]) -> Callable[..., Any]:
         if lane is None or lane.session is None:
             return real(self, fn, *args, **kwargs)
         child = lane.child(getattr(fn, "__qualname__", type(fn).__name__))
-        job = _Job(child, lane.session, fn, _places(self))
+        places = _places(self)
+        job = _Job(child, lane.session, fn, places)
         with muted():
             future = real(self, job, *args, **kwargs)
+        number(future, lane)
+        for worker in self._threads:
+            worker.__dict__.setdefault(_STARTED, places)
         job.submitted()
         return future
 
@@ -163,35 +202,30 @@ def _submit(real: Callable[..., Any]) -> Callable[..., Any]:
 class _Job:
     """A submitted call, run in a lane of its own whichever worker takes it."""
 
-    __slots__ = ("_fn", "_lane", "_places", "_session", "_strand")
+    __slots__ = ("_fn", "_lane", "_places", "_session", "_strand", "place")
 
     def __init__(self, lane: Lane, session: Session, fn: Callable[..., Any], places: _Places) -> None:
         self._lane = lane
         self._session = session
         self._fn = fn
         self._places = places
+        self.place = 0
         self._strand = Strand(f"lane {lane.path}", session.order)
 
     def submitted(self) -> None:
         """The job is ready when a worker is free for it, else when one becomes free."""
-        places = self._places
-        with places.lock:
-            free = len(places.active) < places.size
-            (places.active if free else places.queued).append(self)
-        if free:
+        if self._places.take(self):
             self._session.order.ready(self._strand)
 
     def done(self) -> None:
         """The job has ended, its result is set, and the next in the queue takes its place."""
         places = self._places
-        following: _Job | None = None
-        with places.lock:
-            places.active.remove(self)
-            if places.queued:
-                following = places.queued.pop(0)
-                places.active.append(following)
+        following = places.give_on(self)
         if following is not None:
             following._session.order.ready(following._strand)
+        elif places.ended:
+            for joiner in places.joiners:
+                joiner.order.ready(joiner)
         self._session.order.park(self._strand)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -206,11 +240,16 @@ class _Job:
         """The worker's turn with this job."""
         previous = self._session.adopt(self._strand)
         self._session.order.await_turn(self._strand)
+        worker = threading.current_thread()
+        name = worker.name
+        # which worker took the job is chance, and its name is seen in logs
+        worker.name = f"{name.rpartition('_')[0]}_{self.place}"
         token = enter(self._lane)
         try:
             real(item)
         finally:
             leave(token)
+            worker.name = name
             self.done()
             self._session.restore(previous)
 

@@ -27,9 +27,8 @@ def meet_streams(patches: Patches) -> None:
     for stream, number in ((sys.stdout, Stream.STDOUT), (sys.stderr, Stream.STDERR)):
         if stream is None or not hasattr(stream, "__dict__") or "writelines" in vars(stream):
             continue
-        encoding, errors = getattr(stream, "encoding", None) or "utf-8", getattr(stream, "errors", None) or "strict"
         unflushed = bytearray()
-        patches.set(stream, "write", _text(stream.write, number, unflushed, (encoding, errors)))
+        patches.set(stream, "write", _text(stream, number, unflushed))
         patches.set(stream, "writelines", _lines(stream))
         raw = getattr(stream, "buffer", None)
         if raw is not None and hasattr(raw, "__dict__"):
@@ -42,13 +41,14 @@ def _tell(number: Stream, data: bytes) -> None:
         lane.session.wrote(lane, number, data)
 
 
-def _text(
-    real: Callable[[str], int], number: Stream, unflushed: bytearray, coding: tuple[str, str]
-) -> Callable[[str], int]:
+def _text(stream: Any, number: Stream, unflushed: bytearray) -> Callable[[str], int]:
     """`unflushed` is what the text layer still owes to the layer below; `_binary` sees it come through there."""
+    real: Callable[[str], int] = stream.write
 
     def write(text: str, /) -> int:
-        data = text.encode(*coding)
+        if not isinstance(text, str):
+            return real(text)  # which raises what it raises
+        data = text.encode(getattr(stream, "encoding", None) or "utf-8", getattr(stream, "errors", None) or "strict")
         unflushed.extend(data)
         try:
             count = real(text)

@@ -1,37 +1,32 @@
-"""The seam in the process itself: its number, its abrupt end, and the signals that reach its handlers.
-
-A signal is noted with the event during which it came, and its handler is called there again in replay. On a thread
-that turns an event loop it is let in like an outcome, when the loop is at rest.
-"""
+"""The seam in the process itself: its number, and the ways in which a program ends it that run no exit handlers."""
 
 from __future__ import annotations
 
+import json
+import operator
 import os
-import signal
 from collections.abc import Callable
-from types import FrameType
 from typing import Any, NoReturn
 
 from reenact import _real
-from reenact.engine.gate import gate_of
-from reenact.engine.lane import MUTED, current, enter, get_lane, leave
+from reenact.engine import failure
+from reenact.engine.call import Call
+from reenact.engine.crossing import Answer, Crossing
+from reenact.engine.lane import current, get_lane
 from reenact.engine.session import Session
 from reenact.seams.patch import Patches
-from reenact.tape.event import DrawKind, Signal
+from reenact.tape.event import DrawKind, Failed, Kind
+
+_leave = os._exit
 
 
 def install(patches: Patches, session: Session, finish: Callable[[], None]) -> None:
-    """Meets `os.getpid`, `os._exit` and `signal.signal`. `finish` ends the session before an abrupt exit."""
+    """Meets `os.getpid`, and `os._exit`, `os.abort` and `os.exec*`. `finish` ends the session before an abrupt end."""
     patches.function(os, "getpid", _getpid)
-    if session.plan.prefix is not None:
-        patches.function(os, "kill", _kill(os.kill, session))
-        patches.function(signal, "setitimer", lambda *_: (0.0, 0.0))
-        patches.function(signal, "alarm", lambda _: 0)
     patches.function(os, "_exit", _exit(os._exit, finish))
-    handlers = _Handlers(session, signal.signal, signal.getsignal)
-    patches.function(signal, "signal", handlers.set)
-    patches.function(signal, "getsignal", handlers.get)
-    session.call_handler = handlers.call
+    patches.function(os, "abort", _abort(os.abort, finish))
+    for name in ("execv", "execve"):  # the others of the family are made of these
+        patches.function(os, name, _exec(getattr(os, name), session, finish))
 
 
 def _getpid() -> int:
@@ -44,77 +39,47 @@ def _getpid() -> int:
 _getpid.__name__ = _getpid.__qualname__ = "getpid"
 
 
-def _kill(real: Callable[[int, int], None], session: Session) -> Callable[[int, int], None]:
-    def kill(pid: int, signum: int, /) -> None:
-        # in replay the program believes that it still has the number that it had
-        real(_real.getpid() if pid == session.recorded_pid else pid, signum)
-
-    return kill
-
-
 def _exit(real: Callable[[int], NoReturn], finish: Callable[[], None]) -> Callable[[int], NoReturn]:
-    owner = _real.getpid()
-
     def _exit(status: int) -> NoReturn:
-        if _real.getpid() == owner and current() is not None:
-            finish()
+        operator.index(status)  # a wrong argument raises, and ends nothing
+        finish()
         real(status)
 
     return _exit
 
 
-class _Handlers:
-    """The program's own signal handlers, each within a note that it was called."""
+def _abort(real: Callable[[], NoReturn], finish: Callable[[], None]) -> Callable[[], NoReturn]:
+    def abort() -> NoReturn:
+        finish()
+        real()
 
-    def __init__(self, session: Session, real_set: Callable[..., Any], real_get: Callable[[int], Any]) -> None:
-        self._session = session
-        self._set = real_set
-        self._get = real_get
-        self._own: dict[int, Any] = {}
+    return abort
 
-    def set(self, signalnum: int, handler: Any, /) -> Any:
-        """As `signal.signal`."""
-        old = self.get(signalnum)
-        if callable(handler) and handler is not signal.default_int_handler:
-            self._set(signalnum, self._noted)
-            self._own[signalnum] = handler
-        else:
-            self._set(signalnum, handler)
-            self._own.pop(signalnum, None)
-        return old
 
-    def get(self, signalnum: int, /) -> Any:
-        """As `signal.getsignal`."""
-        return self._own.get(signalnum, self._get(signalnum))
+def _exec(real: Callable[..., NoReturn], session: Session, finish: Callable[[], None]) -> Callable[..., None]:
+    """Another program takes the place of this one: what it does cannot be seen, so the tape ends here."""
 
-    def call(self, number: int) -> None:
-        """Calls the program's handler, as the interpreter would (replay)."""
-        handler = self.get(number)
-        if callable(handler):
-            handler(number, _real.getframe(1))
+    def execute(path: Any, argv: Any, *env: Any) -> None:
+        lane = current()
+        if lane is None or not isinstance(argv, tuple | list):
+            real(path, argv, *env)
+        words = json.dumps([os.fsdecode(word) for word in argv])
+        name = f"exec {path if isinstance(path, int) else os.fsdecode(path)}"
 
-    def _noted(self, number: int, frame: FrameType | None) -> None:
-        handler = self._own[number]
-        session = self._session
-        if session.writer is None:
-            # what the recording saw comes from the tape; only the person at the terminal may interrupt a replay
-            if number == signal.SIGINT:
-                raise KeyboardInterrupt
-            return
-        gate = gate_of(session)
-        if gate is None:
-            session.keep(Signal(number, session.main.current, session.main.events))
-            # below a boundary nothing is seen, but the handler is the program's own
-            lane = get_lane()
-            token = enter(session.main if lane is MUTED else lane)
-            try:
-                handler(number, frame)
-            finally:
-                leave(token)
-            return
+        def perform() -> Answer:
+            real(path, argv, *env)
 
-        def deliver() -> None:
-            session.keep(Signal(number, -1, -1))
-            handler(number, frame)
+        crossing = Crossing.begin(lane, Call(Kind.EXEC, name, body=words.encode()), _revive)
+        session.commit()
+        if crossing.served is not None and not crossing.served.parts:
+            session.cut = True
+            finish()
+            _leave(0)
+        crossing.pull(perform)
 
-        gate.push(deliver)
+    execute.__name__ = execute.__qualname__ = real.__name__
+    return execute
+
+
+def _revive(failed: Failed) -> BaseException:
+    return failure.decode(failed, ())

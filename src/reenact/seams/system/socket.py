@@ -1,11 +1,14 @@
-"""The last line: an audit hook that sees every connection that Python makes, whichever seam missed it.
+"""The last line: what sees every connection that Python makes, whichever seam missed it.
 
-In recording such a connection is noted by host and source line. In replay it is refused.
+In recording such a connection is noted by host and source line. In replay it is refused, by an audit hook too: that
+cannot be got round. A recording has none, because with one in place every look at a frame costs as much as a draw.
 """
 
 from __future__ import annotations
 
+import _socket
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from reenact import _real
@@ -13,11 +16,11 @@ from reenact.engine.divergence import Datum, Divergence, What
 from reenact.engine.lane import MUTED, get_lane
 from reenact.engine.session import Session
 from reenact.errors import DivergenceError
+from reenact.seams.patch import Patches
 
-_EVENTS = frozenset(
-    {"socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr", "socket.sendto"}
-)
-_KEY = "reenact"
+_METHODS = {"connect": "socket.connect", "connect_ex": "socket.connect", "sendto": "socket.sendto"}
+_FUNCTIONS = ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr", "getnameinfo")
+_EVENTS = frozenset({*_METHODS.values(), *(f"socket.{name}" for name in _FUNCTIONS)})
 
 
 class _Watch:
@@ -42,11 +45,38 @@ class _Watch:
 _watch = _Watch()
 
 
+def install(patches: Patches) -> None:
+    """Meets the sockets that all of Python's are made of."""
+    for name, event in _METHODS.items():
+        patches.method_of_builtin(_socket.socket, name, _method(event, vars(_socket.socket)[name]))
+    for name in _FUNCTIONS:
+        met = _function(f"socket.{name}", getattr(_socket, name))
+        patches.function(_socket, name, met)
+
+
+def _method(event: str, real: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: _socket.socket, *args: Any) -> Any:
+        _watch(event, (self, args[-1] if args else None))
+        return real(self, *args)
+
+    method.__name__ = method.__qualname__ = real.__name__
+    return method
+
+
+def _function(event: str, real: Callable[..., Any]) -> Callable[..., Any]:
+    def function(*args: Any, **kwargs: Any) -> Any:
+        _watch(event, args)
+        return real(*args, **kwargs)
+
+    function.__name__ = function.__qualname__ = real.__name__
+    return function
+
+
 def watch(whole: Session | None = None, *, closed: bool = False) -> None:
     """Watches the process from now on. `whole` is the run that is all of it; `closed`: nothing may connect (replay)."""
     _watch.whole = whole
     _watch.closed = closed
-    if not _watch.added:
+    if closed and not _watch.added:
         _watch.added = True
         sys.addaudithook(_watch)
 

@@ -1,0 +1,25 @@
+"""Closes the tape of a run that is over, with the number of its steps among the rows that one queries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from reenact.tape import close as tapes
+from reenact.tape.event import Kind
+from reenact.tape.reader import Recording
+
+
+def close(path: Path, status: int | None) -> Recording:
+    """As `tape.close.close`."""
+    return tapes.close(path, status, _counts)
+
+
+def _counts(recording: Recording) -> dict[str, int]:
+    if not any(event.kind is Kind.HTTP for event in recording.events):
+        return {"steps": 0}
+    try:
+        from reenact.trajectory import steps  # noqa: PLC0415  a run that asks nobody has none
+
+        return {"steps": len(steps(recording))}
+    except Exception:  # noqa: BLE001  that a strange answer cannot be read is no reason to leave the tape open
+        return {}

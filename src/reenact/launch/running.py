@@ -1,0 +1,74 @@
+"""What a replay has found so far, kept where its parent finds it when the process is gone before it could report.
+
+The counts are memory that is a file's, so that keeping them costs no call of the system. Each finding is a line of
+another file: a report of that alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import struct
+from pathlib import Path
+
+import msgspec
+
+from reenact.engine.boundary import ASKED, COMPARED, DRIFTED, WRITTEN
+from reenact.engine.divergence import Divergence
+from reenact.engine.session import Session
+from reenact.launch.spec import Report
+
+_COUNTS = struct.Struct("=4Q")
+_DRIFTED = "clock or randomness read where the tape holds no more"
+
+
+def begin(session: Session, report: Path) -> None:
+    """What `session` counts and finds is kept beside `report` from now on."""
+    counts = _counts(report)
+    counts.write_bytes(_COUNTS.pack(0, 0, 0, 0))
+    with counts.open("r+b") as file:
+        session.boundary.counts = memoryview(mmap.mmap(file.fileno(), 0)).cast("Q")
+    findings = _findings(report)
+
+    def found(finding: Divergence | str) -> None:
+        told = Report(faults=[finding]) if isinstance(finding, str) else Report(divergences=[finding])
+        with contextlib.suppress(OSError), findings.open("ab") as file:
+            file.write(msgspec.json.encode(told) + b"\n")
+
+    session.found = found
+
+
+def end(report: Path, found: Report) -> None:
+    """The replay is over, and found this."""
+    whole = report.with_suffix(".part")
+    whole.write_bytes(msgspec.json.encode(found))
+    os.replace(whole, report)  # noqa: PTH105  whoever kills the process meanwhile leaves no half of it
+
+
+def report_of(report: Path) -> Report:
+    """What the replay reported at its end, or all that is known of one that did not come to it."""
+    if report.is_file():
+        return msgspec.json.decode(report.read_bytes(), type=Report)
+    if not _counts(report).is_file():
+        return Report()
+    counts = _COUNTS.unpack(_counts(report).read_bytes())
+    drifts = {_DRIFTED: counts[DRIFTED]} if counts[DRIFTED] else {}
+    found = Report(counts[ASKED], counts[COMPARED], counts[WRITTEN], drifts=drifts, begun=True)
+    for told in _told(_findings(report)):
+        found.divergences.extend(told.divergences)
+        found.faults.extend(told.faults)
+    return found
+
+
+def _told(findings: Path) -> list[Report]:
+    lines = findings.read_bytes().splitlines(keepends=True) if findings.is_file() else []
+    return [msgspec.json.decode(line, type=Report) for line in lines if line.endswith(b"\n")]
+
+
+def _counts(report: Path) -> Path:
+    return report.with_suffix(".counts")
+
+
+def _findings(report: Path) -> Path:
+    return report.with_suffix(".findings")
