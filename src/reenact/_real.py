@@ -25,6 +25,7 @@ getpid = os.getpid
 isatty = os.isatty
 write = os.write
 allocate_lock = _thread.allocate_lock
+RLock = _thread.RLock
 get_ident = _thread.get_ident
 get_native_id = _thread.get_native_id
 select = _select.select
@@ -34,6 +35,7 @@ getframe = sys._getframe  # noqa: SLF001  the only way to a caller's frame that 
 __all__ = [
     "PACKAGE",
     "STDLIB",
+    "RLock",
     "allocate_lock",
     "current_frames",
     "get_ident",

@@ -208,6 +208,38 @@ def test_a_strand_that_was_passed_by_waits_again_like_the_others() -> None:
     assert a.take()
 
 
+def test_a_finalizer_may_make_a_strand_ready_in_the_midst_of_a_turn() -> None:
+    """The collector runs where it likes: also where the order is being changed, on the same thread."""
+    order = Order()
+    a, b, c = strands(order, "abc")
+
+    class Queue(deque[Strand]):
+        def popleft(self) -> Strand:
+            if c not in self:
+                order.ready(c)
+            return super().popleft()
+
+    order._ready = Queue()
+    order.ready(b)
+    order.park(a)
+    assert b.take()
+    assert not c.granted
+    order.park(b)
+    assert c.take()
+
+
+def test_who_was_made_ready_while_nobody_looked_gets_its_turn_from_those_who_wait(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(order_module, "_PATIENCE_NS", 0)
+    order = Order()
+    a, b = strands(order, "ab")
+    order.park(a)
+    order._ready.append(b)
+    order.press()
+    assert b.take()
+
+
 def test_in_replay_only_those_are_passed_by_that_were() -> None:
     order = Order(frozenset({1}))
     a, b, c = strands(order, "abc")

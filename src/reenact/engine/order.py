@@ -82,7 +82,7 @@ class Order:
     """The baton of one run. `forced` is given in replay: the ticks before which a strand that held on was passed by."""
 
     def __init__(self, forced: frozenset[int] | None = None) -> None:
-        self._lock = _real.allocate_lock()
+        self._lock = _real.RLock()
         self._running: Strand | None = None
         self._loose: set[Strand] = set()
         self._ready: deque[Strand] = deque()
@@ -115,6 +115,8 @@ class Order:
 
     def ready(self, strand: Strand) -> None:
         """The program itself has made the strand able to run; it gets the baton in turn, without a tick."""
+        # a finalizer may be what does it, run by the collector in the midst of another of these methods
+        within = self._lock._is_owned()  # type: ignore[attr-defined]  # noqa: SLF001
         with self._lock:
             if strand is self._running or strand in self._ready:
                 return
@@ -123,7 +125,7 @@ class Order:
                 strand.expired = False
                 self._arrived.remove(strand)
             self._ready.append(strand)
-            woken = self._next()
+            woken = None if within else self._next()
         if woken is not None:
             woken.wake()
 
@@ -221,8 +223,11 @@ class Order:
             if sample[:2] != last[:2]:
                 self._held_since = now
             held = now - self._held_since
+            woken = self._next()
             self._hopeless = sample == last and held > _HOPELESS_NS and not self._anyone()
-        if holder is not None and (sample == last or held > _BUSY_NS):
+        if woken is not None:
+            woken.wake()
+        elif holder is not None and (sample == last or held > _BUSY_NS):
             self.force(held)
 
     def force(self, waited_ns: int = 0) -> None:
