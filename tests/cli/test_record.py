@@ -36,7 +36,7 @@ def test_output_and_exit_status_are_the_programs_own(desk: Desk) -> None:
     own, first, second = done.stderr.splitlines()
     assert own == "err"
     assert re.fullmatch(
-        r"reenact: recorded agent-[0-9a-f]{4}: 0 events in \d+ ms, tape of [\d.]+ kB, exit status 3", first
+        r"reenact: recorded agent-[0-9a-f]{4}: 0 events, [\d.]+ m?s, [\d.]+ kB, exit status 3", first
     )
     assert second == "reenact: try  reenact show last  or  reenact verify last"
 
@@ -113,7 +113,7 @@ def test_a_connection_that_no_seam_saw_is_told_with_its_line(desk: Desk) -> None
     done = desk.reenact("record", "-q", "agent.py")
     assert done.returncode == 0
     said = done.stderr.splitlines()
-    assert said[0] == "reenact: not on tape, since it went past every seam; replay refuses it:"
+    assert said[0] == "reenact: past every seam, so not on tape; replay refuses it:"
     assert any(
         re.fullmatch(r"    connected to 127\.0\.0\.1:\d+  at agent\.py:6 in <module>", line) for line in said[1:]
     )

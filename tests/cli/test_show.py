@@ -49,8 +49,8 @@ def test_a_run_is_told_step_by_step(recorded: Desk) -> None:
     done = recorded.reenact("show", "last")
     assert (done.returncode, done.stderr) == (0, "")
     text = re.sub(r"\d+ ms|\+?\d+\.\d+ s\b", "TIME", done.stdout)
-    assert re.match(r"Run agent-[0-9a-f]{4}  ok\n  program   python agent.py\n", text)
-    assert "holds     2 steps, 2 events\n" in text
+    assert re.match(r"Run agent-[0-9a-f]{4}  ok\n  program   python agent.py   \(Python 3", text)
+    assert re.search(r"^  holds     2 steps, 2 events   \d+ tokens in, \d+ out$", text, re.MULTILINE)
     said = re.findall(r"^(?:Step \d|  [→←] \w+).*$", text, re.MULTILINE)
     assert [re.sub(r" {2,}", "  ", re.sub(r"\d+ tokens in, \d+ out", "TOKENS", line)) for line in said] == [
         "Step 1  TIME  TIME  gpt-5  TOKENS  agent.py:5",

@@ -44,16 +44,21 @@ def test_a_run_that_is_the_same_gets_a_certificate(recorded: Desk) -> None:
     done = recorded.reenact("verify", "last", env={"OPENAI_API_KEY": "sk-not-the-one-of-the-recording"})
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
-    assert re.match(r"VERIFIED  agent-[0-9a-f]{4}: re-enacted offline, the same to the byte, in \S+ m?s \(", lines[0])
+    assert re.fullmatch(r"VERIFIED  agent-[0-9a-f]{4}: run again offline, the same to the byte", lines[0])
     facts = dict(re.findall(r"^  (\w+) +(\S.*)$", done.stdout, re.MULTILINE))
-    assert facts["boundaries"] == "2 of 2 identical: 2 sleeps"
-    assert facts["draws"] == "2 reads of clock and randomness, answered from the tape"
+    assert set(facts) == {"calls", "compared", "ended"}
+    assert facts["calls"] == "2 of 2 as recorded: 2 sleeps"
     assert facts["compared"].startswith(tuple("123456789"))
-    assert facts["ended"] == "exit status 0, as recorded"
+    assert facts["ended"].startswith("exit status 0, as recorded, after ")
+
+
+def test_more_is_told_on_request(recorded: Desk) -> None:
+    done = recorded.reenact("verify", "last", "-v")
+    facts = dict(re.findall(r"^  (\w+) +(\S.*)$", done.stdout, re.MULTILINE))
+    assert facts["draws"] == "2 reads of clock and randomness, answered from the tape"
     assert facts["program"].startswith("python agent.py   (Python 3.")
     assert facts["network"].startswith("closed: ")
-    assert re.fullmatch("sha256 [0-9a-f]{64}", facts["tape"])
-    assert "restored" not in facts
+    assert re.match("sha256 [0-9a-f]{64}", facts["tape"])
 
 
 def test_what_the_program_prints_stays_out_of_the_answer(recorded: Desk) -> None:
@@ -79,9 +84,10 @@ def test_the_json_form_has_these_keys(recorded: Desk) -> None:
 def test_another_call_is_told_with_its_line(recorded: Desk) -> None:
     status, answer = changed(recorded, "think(0.02)", "think(0.03)")
     assert status == 1
-    assert re.match(r"DIVERGED  agent-\w+: 1 of 2 boundaries identical \(verify --observe goes on from here\)", answer)
+    assert re.match(r"DIVERGED  agent-\w+: the run asks something else than when recorded\n", answer)
+    assert "calls           1 of 2 as recorded; verify --observe lists what else differs" in answer
     assert f"{recorded.folder}/agent.py:4 in think" in answer
-    assert "not restored  agent.py has changed since the recording" in answer
+    assert "not as it was   agent.py has changed since the recording" in answer
 
 
 def test_the_json_form_of_a_divergence_is_that_of_its_report(recorded: Desk) -> None:
@@ -95,7 +101,7 @@ def test_the_json_form_of_a_divergence_is_that_of_its_report(recorded: Desk) -> 
 def test_observing_tells_every_difference(recorded: Desk) -> None:
     status, answer = changed(recorded, "time.sleep(seconds)", "time.sleep(seconds * 2)", "--observe")
     assert status == 1
-    assert re.match(r"DIVERGED  agent-\w+: 0 of 2 boundaries identical, 2 differences", answer)
+    assert re.match(r"DIVERGED  agent-\w+: 0 of 2 calls as recorded, 2 differences", answer)
     assert answer.count("\nDivergence") == 2
 
 
@@ -103,7 +109,7 @@ def test_a_run_that_stops_early_fails(recorded: Desk) -> None:
     status, answer = changed(recorded, "think(0.02)", "sys.exit(0)")
     assert status == 1
     assert "the run ended without a call that the tape holds" in answer
-    assert "… and 2 differences more" in answer
+    assert "more            2 differences, which may follow from this one" in answer
 
 
 def test_a_further_call_fails(recorded: Desk) -> None:
@@ -115,7 +121,7 @@ def test_a_further_call_fails(recorded: Desk) -> None:
 def test_other_output_fails(recorded: Desk) -> None:
     status, answer = changed(recorded, '"done"', '"gone"')
     assert status == 1
-    assert "the run wrote something other than it did when recorded" in answer
+    assert "the run wrote something else than when recorded" in answer
     assert "- done" in answer
     assert "+ gone" in answer
 
@@ -123,7 +129,7 @@ def test_other_output_fails(recorded: Desk) -> None:
 def test_another_exit_status_fails(recorded: Desk) -> None:
     status, answer = changed(recorded, '"done", file=sys.stderr)', '"done", file=sys.stderr); sys.exit(4)')
     assert status == 1
-    assert "the run ended in another way than it did when recorded" in answer
+    assert "the run ended in another way than when recorded" in answer
     assert "- exit status 0" in answer
     assert "+ exit status 4" in answer
 
@@ -131,7 +137,7 @@ def test_another_exit_status_fails(recorded: Desk) -> None:
 def test_an_uncaught_exception_leads_the_report(recorded: Desk) -> None:
     status, answer = changed(recorded, "think(0.02)", "raise ValueError('boom')")
     assert status == 1
-    assert answer.index("the run ended in another way") < answer.index("… and ")
+    assert answer.index("the run ended in another way") < answer.index("  more    ")
     assert "it was ended by ValueError: boom" in answer
 
 
@@ -150,7 +156,7 @@ def test_another_exception_leads_its_traceback(desk: Desk) -> None:
     assert desk.reenact("record", "agent.py").returncode == 1
     status, answer = changed(desk, "'one'", "'two'")
     assert status == 1
-    assert answer.index("+ ValueError: two") < answer.index("… and 1 difference more")
+    assert answer.index("+ ValueError: two") < answer.index("  more            1 difference")
 
 
 def test_an_uncaught_exception_that_is_the_same_is_verified(desk: Desk) -> None:
@@ -172,7 +178,7 @@ def test_a_divergence_that_the_program_swallows_fails(desk: Desk) -> None:
     assert desk.reenact("record", "agent.py").returncode == 0
     status, answer = changed(desk, "0.01", "0.02")
     assert status == 1
-    assert "the program went on, to end as it did when recorded" in answer
+    assert "the program caught this and went on, to end as it did when recorded" in answer
 
 
 def test_a_replay_that_crashes_fails_and_says_how(recorded: Desk) -> None:
@@ -189,7 +195,7 @@ def test_a_recording_that_was_cut_is_verified_up_to_there(cut: Desk) -> None:
     assert re.match(
         r"VERIFIED UP TO THE CUT  agent-\w+: the same to the byte up to where its recording ends", done.stdout
     )
-    assert "2 of 2 identical: 2 HTTP exchanges" in done.stdout
+    assert "2 of 2 as recorded: 2 HTTP exchanges" in done.stdout
     assert "(killed by SIGKILL)" in done.stdout
 
 
@@ -204,7 +210,7 @@ def test_a_connection_that_was_not_recorded_is_refused(desk: Desk) -> None:
 def test_secrets_are_replaced_and_named(desk: Desk) -> None:
     desk.write("import os; print(len(os.environ['OPENAI_API_KEY']) > 3)")
     assert desk.reenact("record", "agent.py", env={"OPENAI_API_KEY": "sk-secret"}).stdout == "True\n"
-    done = desk.reenact("verify", "last")
+    done = desk.reenact("verify", "last", "-v")
     assert done.returncode == 0
     assert re.search(r"^  credentials   placeholders for .*OPENAI_API_KEY", done.stdout, re.MULTILINE)
     assert "sk-secret" not in done.stdout
@@ -216,7 +222,7 @@ def test_normalizers_of_the_project_are_named(recorded: Desk) -> None:
     )
     done = recorded.reenact("verify", "last")
     assert done.returncode == 0
-    assert "normalizers   what these take out was not compared: stamps" in done.stdout
+    assert "normalizers     what these take out was not compared: stamps" in done.stdout
 
 
 def test_settings_that_cannot_be_read_are_misuse(recorded: Desk) -> None:

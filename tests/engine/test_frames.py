@@ -87,8 +87,7 @@ names = st.text(st.characters())
 def test_whatever_stands_on_a_tape_becomes_a_traceback(frame: Frame) -> None:
     made = frames.made([frame, frame])
     assert made is not None
-    assert made.tb_frame.f_code.co_name == frame.name
-    assert traceback.format_tb(made)
+    assert len(traceback.format_tb(made)) == 2
 
 
 @given(st.integers(1, 2**31 - 1), st.integers(0, 99), st.integers(0, 2000), st.integers(0, 2000))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reenact.testing import Call, Fail, ModelServer, Reply, ResetMidStream, Say, SlowFirstByte, Turn
-from tests.runs import PROGRAMS, Bench, pythons, settings
+from tests.runs import PROGRAMS, Bench, Run, pythons, settings
 
 AGENT = PROGRAMS / "hard.py"
 TIMES = 10
@@ -37,23 +37,23 @@ class Model:
         return said
 
 
-def verified(bench: Bench, steps: int) -> None:
+def recorded(bench: Bench, steps: int) -> Run:
     with ModelServer(Model()) as server:
         run = bench.record(AGENT, env={**settings(server), "STEPS": str(steps)})
     assert run.status == 0, run.stderr.decode()
     # the steps, the end, a 429 and its retry, the stream, two for each branch, the jobs, and the call of requests
     assert len(run.http) == len(server.requests) == steps + 1 + 2 + 1 + 2 * 8 + 12 + 1
     assert [event.name.rpartition("/")[2] for event in run.http].count("models") == 1
-    run.reproduced()
+    return run
 
 
 def test_two_hundred_steps_tasks_threads_clocks_chance_and_trouble_verify(bench: Bench) -> None:
-    verified(bench, 200)
+    recorded(bench, 200).reproduced()
 
 
 @pytest.mark.parametrize("time", range(3))
 def test_the_same_with_a_short_history_verifies_each_time(bench: Bench, time: int) -> None:
-    verified(bench, 5)
+    recorded(bench, 5).reproduced()
 
 
 @pytest.mark.slow
@@ -64,7 +64,7 @@ def test_ten_times_out_of_ten(tmp_path: Path, python: str) -> None:
         folder = tmp_path / str(time)
         folder.mkdir()
         try:
-            verified(Bench(folder, python), 200)
+            recorded(Bench(folder, python), 200).verified()
         except AssertionError as error:
             failed.append(f"{time}: {error}")
     assert not failed, f"{len(failed)} of {TIMES} times\n" + "\n".join(failed)

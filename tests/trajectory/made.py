@@ -7,9 +7,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+from reenact.launch.closing import close
 from reenact.launch.manifest import Manifest, encode
 from reenact.tape import event as ev
-from reenact.tape.close import being_written, close
+from reenact.tape.close import being_written
 from reenact.tape.delta import Bodies
 from reenact.tape.reader import Recording
 from reenact.tape.writer import TapeWriter

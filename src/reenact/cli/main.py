@@ -82,5 +82,6 @@ def _tell(error: ReenactError, usage: str = "") -> NoReturn:
     from reenact.report import error as errors
 
     screen = Screen(err=True)
-    screen.write(errors.text(error.slug, str(error), width=screen.width, paint=screen.paint, usage=usage))
+    width = screen.width if screen.stream.isatty() else None
+    screen.write(errors.text(error.slug, str(error), width=width, paint=screen.paint, usage=usage))
     sys.exit(error.exit_status)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from reenact.cli import options
 from reenact.cli.progress import Progress
 from reenact.engine import normalize
 from reenact.launch import launcher, manifest
 from reenact.launch.settings import Settings
-from reenact.report.certificate import Certificate, certify
 from reenact.tape.reader import read
+
+if TYPE_CHECKING:
+    from reenact.report.certificate import Certificate
 
 
 def rerun(run: str, store_dir: str | None, *, observe: bool = False, quiet: bool = False) -> tuple[int, Certificate]:
@@ -27,5 +30,13 @@ def rerun(run: str, store_dir: str | None, *, observe: bool = False, quiet: bool
                 quiet=quiet,
                 settings=settings,
                 waiting=progress if quiet else None,
+                meanwhile=_load_report,
             )
+        from reenact.report.certificate import certify
+
         return done.status, certify(done, normalizers)
+
+
+def _load_report() -> None:
+    """It takes a while, in which the program that replays can be on its way."""
+    import reenact.report.certificate  # noqa: F401

@@ -80,8 +80,8 @@ def play(folder: Path | None, out: TextIO, paint: Paint) -> int:
 
 def _scenes(stage: Stage) -> None:
     shown = os.path.relpath(stage.folder)
-    stage.head(
-        f"1. Record an agent that knows nothing of reenact: {shown}/{AGENT}",
+    stage.say(
+        stage.paint.bold(f"1. Record an agent that knows nothing of reenact: {shown}/{AGENT}"),
         "It asks a model, which is played on this machine: no network, no key, no cost.",
     )
     with ModelServer(model) as server:
@@ -95,9 +95,9 @@ def _scenes(stage: Stage) -> None:
     with _one_word_changed(stage.folder / AGENT):
         stage.run("verify", "last", status=1)
     stage.head(
-        f"Now you, in {shown} (the word is back in its place)",
-        f"  edit {AGENT}, reenact verify last   what does a change do? Exit 1: fit for CI",
-        "  reenact record your_agent.py        as it is, with the SDK and keys it uses",
+        f"Now you, in {shown}",
+        "  reenact verify last            VERIFIED again: the word is back in its place",
+        "  reenact record your_agent.py   your own agent, as it is, with its SDK and keys",
     )
 
 

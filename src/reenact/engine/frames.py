@@ -27,7 +27,8 @@ def of(trace: TracebackType | None) -> list[Frame]:
     while trace is not None:
         code = trace.tb_frame.f_code
         _, end_line, column, end_column = _position(code, trace.tb_lasti)
-        frames.append(Frame(code.co_filename, code.co_name, trace.tb_lineno, end_line, column, end_column))
+        place = trace.tb_lineno, end_line, column, end_column
+        frames.append(Frame(_text(code.co_filename), _text(code.co_name), *place))
         trace = trace.tb_next
     return frames
 
@@ -75,7 +76,8 @@ def _code(frame: Frame) -> CodeType:
         code = _call(_place(frame))
     except (ValueError, OverflowError):
         code = _without_columns(_call({"lineno": 1, "col_offset": 0}), _line(frame))
-    return code.replace(co_filename=frame.file, co_name=frame.name, co_qualname=frame.name)
+    name = _text(frame.name)
+    return code.replace(co_filename=_text(frame.file), co_name=name, co_qualname=name)
 
 
 def _place(frame: Frame) -> dict[str, int]:
@@ -101,6 +103,11 @@ def _without_columns(code: CodeType, line: int) -> CodeType:
     lengths = [min(8, units - at) for at in range(0, units, 8)]
     table = b"".join(bytes((0x80 | 13 << 3 | length - 1, 0)) for length in lengths)
     return code.replace(co_firstlineno=line, co_linetable=table)
+
+
+def _text(text: str) -> str:
+    """A name that can stand on a tape, and be looked for on disk."""
+    return text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\0")
 
 
 def _line(frame: Frame) -> int:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -87,10 +88,11 @@ def replay(
     quiet: bool = False,
     settings: Settings | None = None,
     waiting: supervise.Waiting | None = None,
+    meanwhile: Callable[[], None] | None = None,
 ) -> Replayed:
     """Runs the recorded program again on what its tape holds.
 
-    A quiet replay shows nothing of what the program writes.
+    A quiet replay shows nothing of what the program writes. `waiting`, `meanwhile`: as of `supervise.run`.
 
     Raises:
         UsageError: the program cannot be started.
@@ -116,7 +118,8 @@ def replay(
             CALL if manifest.entry else SPEC: msgspec.json.encode(spec).decode(),
         }
         began = _real.monotonic_ns()
-        status = _run(command, env, manifest.cwd, errors if quiet else None, waiting)
+        supervised = functools.partial(supervise.run, waiting=waiting, meanwhile=meanwhile)
+        status = _run(supervised, command, env, manifest.cwd, errors if quiet else None)
         took = _real.monotonic_ns() - began
         found = running.report_of(report)
         stderr = errors.read_bytes()[-_TAIL:] if quiet else b""
@@ -152,14 +155,13 @@ def _hook_runs(command: Command) -> bool:
 
 
 def _run(
-    command: Command, env: Mapping[str, str], cwd: str, errors: Path | None, waiting: supervise.Waiting | None
+    supervised: Callable[..., int], command: Command, env: Mapping[str, str], cwd: str, errors: Path | None
 ) -> int:
     folder = cwd if Path(cwd).is_dir() else None
     try:
         if errors is None:
-            return supervise.run(command.argv, env, folder, streams=(subprocess.DEVNULL, None, None), waiting=waiting)
+            return supervised(command.argv, env, folder, streams=(subprocess.DEVNULL, None, None))
         with errors.open("wb") as file:
-            streams = (subprocess.DEVNULL, subprocess.DEVNULL, file)
-            return supervise.run(command.argv, env, folder, streams=streams, waiting=waiting)
+            return supervised(command.argv, env, folder, streams=(subprocess.DEVNULL, subprocess.DEVNULL, file))
     except OSError as error:
         raise UsageError(NOT_STARTED.format(python=command.python, reason=error.strerror)) from error

@@ -34,15 +34,19 @@ def run(
     *,
     streams: Streams = (None, None, None),
     waiting: Waiting | None = None,
+    meanwhile: Callable[[], None] | None = None,
 ) -> int:
     """Runs `argv` to its end and returns its exit status (negative: killed by that signal).
 
-    `waiting` is called about once a second with the seconds since the start. Raises OSError when it cannot be started.
+    `waiting` is called about once a second with the seconds since the start, `meanwhile` once, when it has begun.
+    Raises OSError when it cannot be started.
     """
     with (
         _caught() as (watched, came),
         subprocess.Popen(argv, env=env, cwd=cwd, stdin=streams[0], stdout=streams[1], stderr=streams[2]) as child,  # noqa: S603
     ):
+        if meanwhile is not None:
+            meanwhile()
         wait = _wait if watched and hasattr(signal, "sigtimedwait") else _poll
         return wait(child, watched, came, waiting or _silently)
 

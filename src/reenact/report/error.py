@@ -10,16 +10,14 @@ from reenact.report.terminal import Paint, plain
 PAGE: Final = "docs/errors.md"
 
 
-def text(slug: str, message: str, *, width: int, paint: Paint, usage: str = "") -> str:
-    """The error for a terminal of so many columns, ending in a line break. Names and paths are not broken."""
+def text(slug: str, message: str, *, width: int | None, paint: Paint, usage: str = "") -> str:
+    """The error, ending in a line break. At a terminal of so many columns it is wrapped; names and paths stay whole."""
     head = f"error[{slug}]:"
-    first, *rest = textwrap.wrap(
-        f"{head} {plain(message)}",
-        width,
-        subsequent_indent="  ",
-        break_long_words=False,
-        break_on_hyphens=False,
+    whole = f"{head} {plain(message)}"
+    wrapper = textwrap.TextWrapper(
+        width or len(whole), subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
     )
+    first, *rest = wrapper.wrap(whole)
     lines = [paint.strong.bad(head) + first.removeprefix(head), *rest]
     lines += [f"  {usage}"] if usage else []
     return "\n".join([*lines, paint.dim(f"  see {PAGE}#{slug}"), ""])

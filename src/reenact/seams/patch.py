@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import sys
+from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
 from types import ModuleType
@@ -18,6 +19,8 @@ class Patches:
 
     def __init__(self) -> None:
         self._undo: list[Callable[[], None]] = []
+        self._modules = 0
+        self._index: dict[int, list[tuple[ModuleType, str]]] = {}
 
     def set(self, owner: object, name: str, value: object) -> object:
         """Replaces `owner.name` and returns what was there."""
@@ -30,15 +33,21 @@ class Patches:
     def function(self, module: ModuleType, name: str, value: object) -> None:
         """Replaces a module's function, also where other modules have bound it by name already."""
         old = self.set(module, name, value)
-        for other in list(sys.modules.values()):
-            # by its __dict__ alone: asking a lazy module for an attribute would import what it stands for
-            names = getattr(other, "__dict__", None)
-            if other is module or not isinstance(names, dict):
-                continue
-            if str(names.get("__name__", "")).partition(".")[0] in _KEEP_BOUND:
-                continue
-            for alias in [alias for alias, bound in list(names.items()) if bound is old]:
+        for other, alias in self._bound(old):
+            if other is not module and other.__dict__.get(alias) is old:
                 self.set(other, alias, value)
+
+    def _bound(self, value: object) -> list[tuple[ModuleType, str]]:
+        """Where modules have bound that value. They are looked through once, until there are more of them."""
+        if self._modules != len(sys.modules):
+            self._modules, self._index = len(sys.modules), defaultdict(list)
+            for module in list(sys.modules.values()):
+                # by its __dict__ alone: asking a lazy module for an attribute would import what it stands for
+                names = getattr(module, "__dict__", None)
+                if isinstance(names, dict) and str(names.get("__name__", "")).partition(".")[0] not in _KEEP_BOUND:
+                    for alias, bound in list(names.items()):
+                        self._index[id(bound)].append((module, alias))
+        return self._index.get(id(value), [])
 
     def method_of_builtin(self, kind: type, name: str, value: object) -> None:
         """Replaces a method of a type written in C, for all who hold the type already."""
