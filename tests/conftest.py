@@ -25,27 +25,14 @@ def recorded_traffic() -> Path:
     return TRAFFIC
 
 
-# What is known not to hold yet: these run with `-m gap`, fail or hang there, and are named in CONTRIBUTING.md
-GAPS = (
-    "tests/seams/test_network.py::test_seen_and_unseen_calls_side_by_side",
-    "tests/seams/test_output.py::test_a_program_ends_as_it_did",
-    "tests/seams/test_output.py::test_a_program_that_kills_itself_does_so_again",
-)
-
-
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: takes minutes; runs only when asked for, with -m slow")
-    config.addinivalue_line("markers", "gap: known not to hold yet; runs only when asked for, with -m gap")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    for item in items:
-        if item.nodeid.startswith(GAPS):
-            item.add_marker("gap")
-    for marker in ("slow", "gap"):
-        if marker in str(config.option.markexpr):
-            continue
-        left_out = [item for item in items if item.get_closest_marker(marker) is not None]
-        if left_out:
-            config.hook.pytest_deselected(items=left_out)
-            items[:] = [item for item in items if item not in left_out]
+    if "slow" in str(config.option.markexpr):
+        return
+    left_out = [item for item in items if item.get_closest_marker("slow") is not None]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]

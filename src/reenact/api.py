@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import inspect
 import os
@@ -23,7 +24,7 @@ from reenact.engine.divergence import Datum, Divergence, What
 from reenact.engine.failure import encode
 from reenact.engine.lane import enter, get_lane, leave, muted
 from reenact.engine.session import Session
-from reenact.errors import ArgumentError, UsageError
+from reenact.errors import PAGE, ArgumentError, ReenactError, UsageError
 from reenact.launch import arguments, child, closing, command, entry, running, world
 from reenact.launch import manifest as manifests
 from reenact.launch.command import Command
@@ -77,11 +78,14 @@ class _Process:
             import_path=[path for path in sys.path if path and Path(path).exists() and "site-packages" not in path],
         )
 
-    def warn(self, name: str, what: str) -> None:
+    def warn(self, name: str, what: str, error: Exception | str) -> None:
         """Says what is wrong with a run on stderr, once by that name: it will be wrong with each of its calls."""
         if name not in self._warned:
             self._warned.add(name)
-            sys.stderr.write(f"reenact: {name} {what}\n")
+            slug = error.slug if isinstance(error, ReenactError) else ""
+            head, more = (f"error[{slug}]: ", f"\n  see {PAGE}#{slug}") if slug else ("", "")
+            with contextlib.suppress(OSError, ValueError, AttributeError):  # there may be no stderr any more
+                sys.stderr.write(f"reenact: {head}{name} {what}: {error}{more}\n")
 
     def block(self, name: str) -> str:
         """The entry of the next block of that name."""
@@ -130,12 +134,12 @@ class Call:
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
 
-    def kept(self) -> tuple[str, str]:
+    def kept(self) -> tuple[str, ArgumentError | None]:
         """What it was given, as it stands on tape; or nothing, and why it cannot be kept."""
         try:
-            return arguments.encode(self.function, self.args, self.kwargs), ""
+            return arguments.encode(self.function, self.args, self.kwargs), None
         except ArgumentError as error:
-            return "", str(error)
+            return "", error
 
 
 class Run:
@@ -163,7 +167,7 @@ class Run:
         try:
             self._begin_recording()
         except Exception as error:  # noqa: BLE001  a fault of ours never reaches the agent
-            _process().warn(self._name, f"is not recorded: {error}")
+            _process().warn(self._name, "is not recorded", error)
 
     def end(self, error: BaseException | None, returned: object = None) -> None:
         """Ends the run, whatever of it is still under way."""
@@ -185,14 +189,14 @@ class Run:
     def _begin_recording(self) -> None:
         process = _process()
         with muted():
-            given, problem = self._call.kept() if self._call is not None else ("", "")
+            given, problem = self._call.kept() if self._call is not None else ("", None)
             self.id, self._path = Store.find(Path.cwd(), self._store).new(self._name)
             manifest = process.manifest(self.id, self._name, self._entry, given)
             writer = TapeWriter.create(self._path, self.id, self._name, manifest.started)
             writer.add(Start(manifests.encode(manifest)))
-            if problem:
-                writer.add(Note(ArgumentError.slug, problem, -1))
-                process.warn(self._entry, f"is recorded, but cannot be replayed: {problem}")
+            if problem is not None:
+                writer.add(Note(problem.slug, str(problem), -1))
+                process.warn(self._entry, "is recorded, but cannot be replayed", problem)
             process.install()
             socket.watch()
         self._enter(Session(plans.RECORD, writer, exclusive=False))
@@ -228,7 +232,7 @@ class Run:
         except Exception as fault:  # noqa: BLE001  a fault of ours never reaches the agent
             session.fault(fault)
         if session.faults:
-            _process().warn(f"the tape of {self.id}", f"is incomplete: {session.faults[0]}")
+            _process().warn(f"the tape of {self.id}", "is incomplete", session.faults[0])
 
     def _close(self, path: Path) -> None:
         """Packs and indexes the tape. All of it is durable already, so the caller of a function need not wait."""

@@ -15,9 +15,11 @@
 
 from __future__ import annotations
 
+PAGE = "docs/errors.md"
+
 
 class ReenactError(Exception):
-    """Base of the errors that are about reenact itself; `slug` names the page of the docs."""
+    """Base of the errors that are about reenact itself; `slug` names the section of PAGE."""
 
     slug = "error"
     exit_status = 2

@@ -160,7 +160,7 @@ TYPED = """
     import dataclasses, enum, logging, sys
     from typing import TYPE_CHECKING, NamedTuple
     import pydantic, reenact
-    from shop import Desk
+    from shop import Desk, wrap
     if TYPE_CHECKING:
         from gone import Gone  # as type checkers want it: nothing at run time
 
@@ -215,6 +215,7 @@ TYPED = """
         Other.make()
         Agent.rest({2, 1})
         asyncio.run(Agent("back").later(Desk("oak")))
+        wrap(Line(7, 8))
 """
 
 
@@ -222,14 +223,16 @@ TYPED = """
 def test_arguments_come_back_in_their_types(bench: Bench, way: list[str]) -> None:
     (bench.folder / "pkg").mkdir()
     (bench.folder / "shop.py").write_text(
-        "import dataclasses\n@dataclasses.dataclass\nclass Desk:\n    wood: str\n", encoding="utf-8"
+        "import dataclasses, reenact\n@dataclasses.dataclass\nclass Desk:\n    wood: str\n"
+        "@reenact.record\ndef wrap(thing): print('wrapped', thing)\n",
+        encoding="utf-8",
     )
     bench.write(TYPED)
     (bench.folder / "pkg" / "agent.py").write_bytes((bench.folder / "agent.py").read_bytes())
     done = bench.run(*way)
     assert done.status == 0, done.stderr.decode()
     assert done.stderr == b"__main__ at work, ['Oslo']\n"
-    assert len(bench.store.ids()) == 5
+    assert len(bench.store.ids()) == 6
     said = []
     for run_id in bench.store.ids():
         replayed = bench.run("-m", "reenact", "replay", "--quiet", run_id)
@@ -257,9 +260,10 @@ def test_arguments_that_cannot_be_kept_are_told_once_and_the_call_is_recorded_al
     run = recorded(bench, program)
     assert run.done.stdout == b"used\n" * 2
     told = run.done.stderr.decode().splitlines()
-    assert len(told) == 1
+    assert len(told) == 2
+    assert told[1] == "  see docs/errors.md#argument"
     assert told[0].startswith(
-        "reenact: __main__:use is recorded, but cannot be replayed: "
+        "reenact: error[argument]: __main__:use is recorded, but cannot be replayed: "
         "its argument handle.view is a memoryview, which cannot be kept. Give it data"
     )
     for run_id in bench.store.ids():

@@ -35,9 +35,7 @@ def test_output_and_exit_status_are_the_programs_own(desk: Desk) -> None:
     assert (done.returncode, done.stdout) == (3, "out\n")
     own, first, second = done.stderr.splitlines()
     assert own == "err"
-    assert re.fullmatch(
-        r"reenact: recorded agent-[0-9a-f]{4}: 0 events, [\d.]+ m?s, [\d.]+ kB, exit status 3", first
-    )
+    assert re.fullmatch(r"reenact: recorded agent-[0-9a-f]{4}: 0 events, [\d.]+ m?s, [\d.]+ kB, exit status 3", first)
     assert second == "reenact: try  reenact show last  or  reenact verify last"
 
 

@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from reenact.testing import ModelServer, Say
 from tests.cli.desk import Desk
 
 # Its boundaries are pauses: an HTTP library takes longer to import than all of this to run.
@@ -86,7 +87,7 @@ def test_another_call_is_told_with_its_line(recorded: Desk) -> None:
     assert status == 1
     assert re.match(r"DIVERGED  agent-\w+: the run asks something else than when recorded\n", answer)
     assert "calls           1 of 2 as recorded; verify --observe lists what else differs" in answer
-    assert f"{recorded.folder}/agent.py:4 in think" in answer
+    assert "\n  agent.py:4 in think\n" in answer
     assert "not as it was   agent.py has changed since the recording" in answer
 
 
@@ -124,6 +125,24 @@ def test_other_output_fails(recorded: Desk) -> None:
     assert "the run wrote something else than when recorded" in answer
     assert "- done" in answer
     assert "+ gone" in answer
+
+
+def test_other_output_is_told_with_its_step(desk: Desk) -> None:
+    desk.write("""
+        import json, os, urllib3
+        for name in ("Ada", "Bob"):
+            asked = json.dumps({"model": "m", "messages": [{"role": "user", "content": name}]})
+            urllib3.request("POST", os.environ["URL"] + "/chat/completions", body=asked)
+            print("asked", name)
+    """)
+    with ModelServer(lambda turn: Say(f"Hello, {turn.prompt}.")) as server:
+        assert desk.reenact("record", "agent.py", env={"URL": server.openai}).returncode == 0
+    status, answer = changed(desk, '"asked", name', '"asked", name.replace("b", "p")')
+    assert status == 1
+    assert re.match(r"DIVERGED  agent-\w+ at step 2: the run wrote something else than when recorded\n", answer)
+    assert "    - asked Bob\n" in answer
+    assert "    + asked Bop\n" in answer
+    assert "removed" not in answer
 
 
 def test_another_exit_status_fails(recorded: Desk) -> None:
@@ -212,7 +231,7 @@ def test_secrets_are_replaced_and_named(desk: Desk) -> None:
     assert desk.reenact("record", "agent.py", env={"OPENAI_API_KEY": "sk-secret"}).stdout == "True\n"
     done = desk.reenact("verify", "last", "-v")
     assert done.returncode == 0
-    assert re.search(r"^  credentials   placeholders for .*OPENAI_API_KEY", done.stdout, re.MULTILINE)
+    assert re.search(r"\n  credentials     placeholders for .*\bOPENAI_API_KEY\b.*\n  tape", done.stdout, re.DOTALL)
     assert "sk-secret" not in done.stdout
 
 

@@ -249,6 +249,33 @@ def test_other_output_is_told_with_its_line() -> None:
     assert divergence.actual == Datum("stdout", "stdout", b"the answer is 43\n")
 
 
+def test_a_line_that_is_not_written_to_its_end_differs_in_what_is_there() -> None:
+    divergence = written(b"the answer is 42\nlast\n").wrote("0", Stream.STDOUT, b"the answer is 43", None)
+    assert divergence is not None
+    assert divergence.expected == Datum("stdout", "stdout", b"the answer is 42")
+    assert divergence.actual == Datum("stdout", "stdout", b"the answer is 43")
+
+
+def test_other_output_is_told_with_the_event_before_it() -> None:
+    journal = Journal()
+    journal.wrote(b"before\n")
+    for name in ("POST /a", "POST /b"):
+        journal.exchange(name)
+    journal.exchange("POST /c", lane="0.1.1")
+    boundary = Boundary(replay(journal.ended()))
+
+    def after(lane: str) -> int | None:
+        divergence = boundary.wrote(lane, Stream.STDERR, b"x", None)
+        assert divergence is not None
+        return divergence.after
+
+    assert after("0") is None
+    play_on = Playbook(boundary) >> asks("POST /a") << serves(0)
+    assert (after("0"), after("0.1.1")) == (0, 0)
+    play_on >> asks("POST /b") << serves(1) >> asks("POST /c", lane="0.1.1") << serves(2)
+    assert (after("0"), after("0.1"), after("0.1.1"), after("0.1.1.7")) == (1, 1, 2, 2)
+
+
 def test_the_streams_are_compared_apart() -> None:
     journal = Journal()
     journal.wrote(b"out")

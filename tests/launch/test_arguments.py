@@ -334,6 +334,11 @@ def test_an_object_that_cannot_be_read_is_refused() -> None:
         arguments.encode(anything, (), {"sulking": Sulking()})
 
 
+def test_a_number_that_python_would_not_read_again_is_refused() -> None:
+    with pytest.raises(ArgumentError, match="too large"):
+        arguments.encode(anything, (10**5000,), {})
+
+
 def test_credentials_are_left_out() -> None:
     def work(city: str, api_key: str, box: Box, settings: dict[str, str], more: Any, key: str) -> None:
         """Not called."""

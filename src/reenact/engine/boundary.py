@@ -156,6 +156,8 @@ class Boundary:
         before = expected[line_start : line_end + 1 if line_end >= 0 else len(expected)]
         name = "stdout" if stream == 1 else "stderr"
         now = expected[line_start:start] + data
+        if not now.endswith(b"\n"):
+            before = before.removesuffix(b"\n")  # the end of the line may be written yet
         return Divergence(
             What.OUTPUT,
             lane,

@@ -62,13 +62,12 @@ def encode(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
     Raises:
         ArgumentError: one of them, which it names, cannot be kept.
     """
-    names = _names(function, len(args))
-    return json.dumps(
-        {
-            "args": [_whole(name, value) for name, value in zip(names, args, strict=True)],
-            "kwargs": {name: _whole(name, value) for name, value in kwargs.items()},
-        }
-    )
+    given = [_whole(name, value) for name, value in zip(_names(function, len(args)), args, strict=True)]
+    named = {name: _whole(name, value) for name, value in kwargs.items()}
+    try:
+        return json.dumps({"args": given, "kwargs": named})
+    except ValueError as error:  # a number with more digits than Python reads
+        raise ArgumentError(f"its arguments are too large: {error}") from error
 
 
 def decode(text: str, module: Import) -> Arguments:
@@ -138,7 +137,8 @@ def _kept(value: Any, place: str) -> Any:
         return {"$name": _name_of(value, place)}
     if isinstance(value, enum.Enum):
         known = value.name in kind.__members__
-        return {"$enum": [_name_of(kind, place), value.name if known else None, None if known else value.value]}
+        by = [value.name, None] if known else [None, _kept(value.value, place)]
+        return {"$enum": [_name_of(kind, place), *by]}
     return _object(value, place)
 
 
@@ -257,7 +257,7 @@ class _Made:
                 return self._named(name)
             case "$enum", [name, member, value]:
                 kind = self._named(name, enum.EnumMeta)
-                return kind[member] if member is not None else kind(value)
+                return kind[member] if member is not None else kind(self.of(value))
             case "$struct", [name, fields]:
                 return self._named(name, type(msgspec.Struct))(**self.of(fields))
             case "$object", [name, *rest]:

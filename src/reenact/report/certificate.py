@@ -262,7 +262,9 @@ class _Page:
             yield [f"… and {counted(len(others) + 1 - MAX_TOLD, 'difference')} more; --json lists them"]
 
     def _difference(self, one: Divergence, *, headed: bool = True) -> list[str]:
-        return divergences.text(one, width=self._width, paint=self._paint, headed=headed).rstrip("\n").split("\n")
+        cwd = self._certificate.cwd
+        told = divergences.text(one, width=self._width, paint=self._paint, cwd=cwd, headed=headed)
+        return told.rstrip("\n").split("\n")
 
     def facts(self, facts: Iterable[Fact], *, whole: bool = False) -> list[str]:
         """Facts with their labels; of long lists the beginning, unless `whole`."""

@@ -15,6 +15,7 @@ from reenact.engine.diff import elide
 from reenact.engine.divergence import Cause, Change, Datum, Divergence, Hunk, Kind, Mark, Part, Piece, Request, What
 from reenact.engine.normalize import public
 from reenact.report import document
+from reenact.report.figures import inside
 from reenact.report.terminal import WIDTH, Paint, clip, columns, labelled, plain, wrapped
 
 MAX_SHOWN: Final = 8  # changes told in the text; JSON has all
@@ -25,7 +26,7 @@ GUTTER: Final = 16
 _INDENT: Final = "    "
 _ANOTHER_CALL: Final = (Part.METHOD, Part.CALL)
 
-HEADLINES: Final = {
+_HEADLINES: Final = {
     What.MISMATCH: "the run asks something else than when recorded",
     What.EXTRA: "the run makes a call that is not on the tape",
     What.MISSING: "the run ended without a call that the tape holds",
@@ -48,16 +49,26 @@ _ADVICE: Final = {
 }
 
 
-def text(divergence: Divergence, *, width: int = WIDTH, paint: Paint | None = None, headed: bool = True) -> str:
-    """The report for a terminal of so many columns, ending in a line break; without its headline unless `headed`."""
+def text(
+    divergence: Divergence,
+    *,
+    width: int = WIDTH,
+    paint: Paint | None = None,
+    cwd: str = "",
+    headed: bool = True,
+) -> str:
+    """The report for a terminal of so many columns, ending in a line break; without its headline unless `headed`.
+
+    Files inside `cwd` are told by their path from there.
+    """
     page = _Page(divergence, width, paint or Paint())
-    blocks = [page.headline() if headed else [], page.site(), page.facts(), *page.differences(), page.ending()]
+    blocks = [page.headline() if headed else [], page.site(cwd), page.facts(), *page.differences(), page.ending()]
     return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
 
 
 def headline(divergence: Divergence) -> str:
     """What happened, in a line."""
-    return HEADLINES[divergence.what]
+    return _HEADLINES[divergence.what]
 
 
 def json(divergence: Divergence) -> bytes:
@@ -86,12 +97,12 @@ class _Page:
             self._paint.bold(line) for line in wrapped(f"Divergence{at}: {headline(self._divergence)}", self._width)
         ]
 
-    def site(self) -> list[str]:
+    def site(self, cwd: str) -> list[str]:
         site = self._divergence.site
         if site is None:
             return []
         function = f" in {plain(site.function)}" if site.function else ""
-        found = [f"  {self._paint.bold(f'{plain(site.file)}:{site.line}')}{function}"]
+        found = [f"  {self._paint.bold(f'{plain(inside(site.file, cwd))}:{site.line}')}{function}"]
         if site.source.strip():
             found.append(f"      {clip(plain(site.source.strip()), self._width - 6)}")
         return found

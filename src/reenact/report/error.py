@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import textwrap
-from typing import Final
 
+from reenact.errors import PAGE
 from reenact.report.terminal import Paint, plain
-
-PAGE: Final = "docs/errors.md"
 
 
 def text(slug: str, message: str, *, width: int | None, paint: Paint, usage: str = "") -> str:

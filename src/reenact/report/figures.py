@@ -1,6 +1,9 @@
-"""Numbers as people read them."""
+"""Numbers, and paths, as people read them."""
 
 from __future__ import annotations
+
+import os
+from pathlib import Path
 
 from reenact.tape.reader import Recording
 
@@ -32,6 +35,11 @@ def size(count: int) -> str:
 def counted(number: int, noun: str) -> str:
     """`3 events`, `1 event`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {_plural(noun)}"
+
+
+def inside(path: str, folder: str) -> str:
+    """A path, from the folder where it is inside of it."""
+    return os.path.relpath(path, folder) if folder and Path(path).is_relative_to(folder) else path
 
 
 def lasted(recording: Recording) -> int:

@@ -65,9 +65,13 @@ def _follows(divergence: Divergence) -> bool:
     return traceback or not on_the_way(divergence)
 
 
+def _raised(divergence: Divergence) -> bool:
+    return on_the_way(divergence) and divergence.what is not What.OUTPUT
+
+
 def swallowed(replayed: Replayed) -> bool:
-    """Whether the program left its tape, was told so, and went on to end as it did when recorded."""
-    told_so = any(map(on_the_way, replayed.report.divergences)) and not replayed.observed
+    """Whether the program left its tape, was told so by an exception, and went on to end as it did when recorded."""
+    told_so = any(map(_raised, replayed.report.divergences)) and not replayed.observed
     return told_so and replayed.report.complete and replayed.status == replayed.recording.status != 1
 
 

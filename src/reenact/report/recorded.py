@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from reenact.launch.ending import told
-from reenact.report.figures import counted, lasted, seconds, size
+from reenact.report.figures import counted, inside, lasted, seconds, size
 from reenact.report.note import LISTED, MEANING, last_line
 from reenact.report.terminal import plain
 from reenact.tape.event import Note, SiteNamed
@@ -43,6 +42,4 @@ def _noted(slug: str, noted: list[tuple[Note, SiteNamed | None]]) -> Iterator[st
 def _where(site: SiteNamed | None) -> str:
     if site is None:
         return ""
-    path = Path(site.file)
-    shown = os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
-    return f"  at {plain(shown)}:{site.line} in {plain(site.place.partition(':')[2])}"
+    return f"  at {plain(inside(site.file, str(Path.cwd())))}:{site.line} in {plain(site.place.partition(':')[2])}"

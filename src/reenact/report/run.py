@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from reenact.launch import manifest as manifests
 from reenact.launch.manifest import Manifest
 from reenact.providers import Usage
 from reenact.report import moment
-from reenact.report.figures import counted, lasted, seconds
+from reenact.report.figures import counted, inside, lasted, seconds
 from reenact.report.note import LISTED, MEANING, last_line
 from reenact.report.terminal import Paint, clip, columns, plain, preview
 from reenact.tape.close import UNKNOWN_STATUS, outcome
@@ -157,8 +156,7 @@ def where(site: Place | None, cwd: str) -> str:
     """A line of source, by a path from the run's working directory where it is inside."""
     if site is None:
         return ""
-    path = os.path.relpath(site.file, cwd) if cwd and Path(site.file).is_relative_to(cwd) else site.file
-    return plain(f"{path}:{site.line}")
+    return plain(f"{inside(site.file, cwd)}:{site.line}")
 
 
 def _program(manifest: Manifest) -> tuple[str, ...]:

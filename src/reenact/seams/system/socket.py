@@ -90,9 +90,22 @@ def _target(event: str, args: tuple[Any, ...]) -> str:
     return address.decode("utf-8", "replace") if isinstance(address, bytes) else str(address)
 
 
+def _is_address(host: object) -> bool:
+    """Whether a host is told by its number: nobody is asked for that."""
+    for family in (_socket.AF_INET, _socket.AF_INET6):
+        try:
+            _socket.inet_pton(family, host)  # type: ignore[arg-type]  # what is no text raises, too
+        except (OSError, TypeError):
+            continue
+        return True
+    return False
+
+
 def _tell(session: Session, event: str, args: tuple[Any, ...]) -> None:
     try:
-        verb = "connected to" if event in ("socket.connect", "socket.sendto") else "looked up"
+        if event not in _METHODS.values() and _is_address(args[0]):
+            return
+        verb = "connected to" if event in _METHODS.values() else "looked up"
         session.note("unseen", f"{verb} {_target(event, args)}", _real.getframe(2))
     except Exception as error:  # noqa: BLE001  a fault of ours never reaches the agent
         session.fault(error)
