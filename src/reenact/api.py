@@ -25,7 +25,7 @@ from reenact.engine.failure import encode
 from reenact.engine.lane import enter, get_lane, leave, muted
 from reenact.engine.session import Session
 from reenact.errors import PAGE, ArgumentError, ReenactError, UsageError
-from reenact.launch import arguments, child, closing, command, entry, running, world
+from reenact.launch import arguments, child, closing, command, entry, generators, running, world
 from reenact.launch import manifest as manifests
 from reenact.launch.command import Command
 from reenact.launch.manifest import Manifest
@@ -186,6 +186,16 @@ class Run:
             asyncio_seam.detach(loop, session)
         session.dissolve()
 
+    def pause(self) -> None:
+        """What the calling context does from now on is not this run's, until `resume`."""
+        if self._session is not None:
+            leave(self._token)
+
+    def resume(self) -> None:
+        """Undoes `pause`, maybe in another context."""
+        if self._session is not None:
+            self._token = enter(self._session.main)
+
     def _begin_recording(self) -> None:
         process = _process()
         with muted():
@@ -261,7 +271,7 @@ class record:  # noqa: N801  used as `with reenact.record():` and `@reenact.reco
 
     `with reenact.record("refund") as run:` records what the block does; `run.id` is the run's id.
     `@reenact.record` and `@reenact.record("refund")` record each call of a function, sync or async, also when many are
-    under way at once. Inside a run that is being recorded already it does nothing. REENACT_ENABLED=false turns it off.
+    under way at once; of a generator function each generator, while it is asked for its next value. Inside a run that is being recorded already it does nothing. REENACT_ENABLED=false turns it off.
     """
 
     @overload
@@ -298,11 +308,16 @@ class record:  # noqa: N801  used as `with reenact.record():` and `@reenact.reco
         """The function, recorded at each call."""
         if isinstance(function, classmethod | staticmethod):
             return type(function)(self(function.__func__))
+        begin = functools.partial(self._begin, function)
+        if inspect.isgeneratorfunction(function):
+            return generators.recorded(function, begin)  # type: ignore[return-value]
+        if inspect.isasyncgenfunction(function):
+            return generators.recorded_async(function, begin)  # type: ignore[return-value]
         if inspect.iscoroutinefunction(function):
 
             @functools.wraps(function)
             async def recorded_async(*args: Any, **kwargs: Any) -> Any:
-                run = self._begin(function, args, kwargs)
+                run = begin(args, kwargs)
                 try:
                     result = await function(*args, **kwargs)
                 except BaseException as error:
@@ -315,7 +330,7 @@ class record:  # noqa: N801  used as `with reenact.record():` and `@reenact.reco
 
         @functools.wraps(function)
         def recorded(*args: Any, **kwargs: Any) -> Any:
-            run = self._begin(function, args, kwargs)
+            run = begin(args, kwargs)
             try:
                 result = function(*args, **kwargs)
             except BaseException as error:
@@ -354,9 +369,20 @@ def replay_call() -> NoReturn:
         result = function(*given.args, **given.kwargs)
         if inspect.iscoroutine(result):
             asyncio.run(result)
+        elif inspect.isgenerator(result):
+            generators.replayed(result, _recorded_result(spec))
+        elif inspect.isasyncgen(result):
+            asyncio.run(generators.replayed_async(result, _recorded_result(spec)))
     except Exception:  # noqa: BLE001  it is in the report, where it is compared with the recorded one
         sys.exit(0)
     sys.exit(0)
+
+
+def _recorded_result(spec: Spec) -> bytes:
+    from reenact.tape.reader import read  # noqa: PLC0415  only in a replay
+
+    ended = read(Path(spec.tape)).ended
+    return ended.result if ended is not None else b""
 
 
 def _recorded_call(spec: Spec) -> tuple[Callable[..., Any], arguments.Arguments]:

@@ -327,3 +327,92 @@ def test_reenact_record_1_records_any_python_command_line(bench: Bench, way: lis
     assert (done.status, done.stdout) == (3, plain.stdout)
     (run_id,) = bench.store.ids()
     assert bench.run("-m", "reenact", "verify", run_id).status == 0
+
+
+GENERATORS = """
+    import asyncio, os, uuid
+    import httpx, reenact
+
+    def ask(text):
+        body = {"model": "m", "messages": [{"role": "user", "content": f"{text} {uuid.uuid4()}"}]}
+        return httpx.post(os.environ["OPENAI_BASE_URL"] + "/chat/completions", json=body).status_code
+
+    @reenact.record
+    def count(most):
+        for number in range(most):
+            sent = yield ask(f"{number}")
+            if sent is not None:
+                print("was sent", sent, ask("sent"))
+        try:
+            yield ask("last but one")
+        finally:
+            print("closes", ask("last"))
+        return "counted"
+
+    @reenact.record("stream")
+    async def stream(most):
+        try:
+            for number in range(most):
+                await asyncio.sleep(0.001)
+                yield {"number": number, "status": ask(f"stream {number}")}
+        finally:
+            print("closes", ask("closing"))
+
+    class Service:
+        @reenact.record
+        def numbers(self, most):
+            yield from range(most)
+            raise ValueError("no more")
+
+    async def main():
+        streams = [stream(3), stream(2)]
+        print([await asyncio.gather(*(anext(one) for one in streams)) for _ in range(2)])
+        await streams[1].aclose()
+        print([item async for item in streams[0]])
+
+    if __name__ == "__main__":
+        whole = count(2)
+        print(next(whole), ask("in between, in nobody's sight"), whole.send("x"), list(whole))
+        half = count(9)
+        print(next(half), next(half))
+        half.close()
+        asyncio.run(main())
+        try:
+            print(list(Service().numbers(2)))
+        except ValueError as error:
+            print(error)
+        never = count(1)
+        never.close()
+"""
+
+
+def test_a_generator_is_a_run_while_it_is_asked(bench: Bench) -> None:
+    with ModelServer(lambda turn: Say("yes")) as server:
+        done = bench.run(bench.write(GENERATORS), env=settings(server))
+    assert done.status == 0, done.stderr.decode()
+    assert not done.stderr, done.stderr.decode()
+    found = {}
+    for run_id in bench.store.ids():
+        verified = json.loads(bench.run("-m", "reenact", "verify", run_id, "--json").stdout)
+        assert verified["verdict"] == "verified", verified
+        kinds = verified["boundaries"]["kinds"]
+        found.setdefault(run_id.rpartition("-")[0], []).append(kinds.get("http", 0))
+    # each of its asks, but not that in between; what was abandoned asked no more than it did
+    assert {name: sorted(counts) for name, counts in found.items()} == {
+        "count": [2, 5],
+        "stream": [3, 4],
+        "numbers": [0],
+    }
+
+
+def test_a_generator_that_asks_for_something_else_diverges(bench: Bench) -> None:
+    with ModelServer(lambda turn: Say("yes")) as server:
+        bench.run(bench.write(GENERATORS), env=settings(server))
+    source = bench.folder / "agent.py"
+    source.write_text(source.read_text().replace('ask(f"stream {number}")', 'ask(f"strom {number}")'))
+    statuses = {
+        run_id: bench.run("-m", "reenact", "verify", run_id).status
+        for run_id in bench.store.ids()
+        if run_id.startswith("stream")
+    }
+    assert list(statuses.values()) == [1, 1]

@@ -220,11 +220,14 @@ class _Gates:
             self.now = max(self.now, now)
 
     def _first_due(self, now: float) -> tuple[RecordGate | None, float]:
-        """The gate whose timer is due first, and the time up to which only its timers are."""
+        """The gate whose timer is due first, and the time at which the loop fires only its timers.
+
+        A loop fires what is due within the resolution of its clock, too.
+        """
         due = sorted((gate.earliest(now), gate.index, gate) for gate in self._recording() if gate.earliest(now) <= now)
         if not due:
             return None, now
-        return due[0][2], now if len(due) == 1 else max(due[0][0], math.nextafter(due[1][0], -math.inf))
+        return due[0][2], now if len(due) == 1 else max(due[0][0], due[1][0] - 2 * self._loop._clock_resolution)
 
     def _select_replaying(self, gate: ReplayGate) -> Any:
         loop = self._loop
