@@ -271,7 +271,8 @@ class record:  # noqa: N801  used as `with reenact.record():` and `@reenact.reco
 
     `with reenact.record("refund") as run:` records what the block does; `run.id` is the run's id.
     `@reenact.record` and `@reenact.record("refund")` record each call of a function, sync or async, also when many are
-    under way at once; of a generator function each generator, while it is asked for its next value. Inside a run that is being recorded already it does nothing. REENACT_ENABLED=false turns it off.
+    under way at once; of a generator function each generator, while it is asked for its next value. Inside a run that
+    is being recorded already it does nothing. REENACT_ENABLED=false turns it off.
     """
 
     @overload

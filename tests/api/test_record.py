@@ -387,7 +387,7 @@ GENERATORS = """
 
 
 def test_a_generator_is_a_run_while_it_is_asked(bench: Bench) -> None:
-    with ModelServer(lambda turn: Say("yes")) as server:
+    with ModelServer(lambda _: Say("yes")) as server:
         done = bench.run(bench.write(GENERATORS), env=settings(server))
     assert done.status == 0, done.stderr.decode()
     assert not done.stderr, done.stderr.decode()
@@ -406,7 +406,7 @@ def test_a_generator_is_a_run_while_it_is_asked(bench: Bench) -> None:
 
 
 def test_a_generator_that_asks_for_something_else_diverges(bench: Bench) -> None:
-    with ModelServer(lambda turn: Say("yes")) as server:
+    with ModelServer(lambda _: Say("yes")) as server:
         bench.run(bench.write(GENERATORS), env=settings(server))
     source = bench.folder / "agent.py"
     source.write_text(source.read_text().replace('ask(f"stream {number}")', 'ask(f"strom {number}")'))

@@ -12,6 +12,7 @@ import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 
 REENACT = (sys.executable, "-P", "-m", "reenact")
 _OURS = ("REENACT_", "NO_COLOR", "FORCE_COLOR", "PYTEST_", "COV_")
@@ -64,15 +65,21 @@ class Desk:
         return child
 
     def at_terminal(
-        self, *words: str, env: Mapping[str, str] | None = None, typed: bytes = b"", when: bytes = b"ready\r\n"
+        self, *words: str, env: Mapping[str, str] | None = None, typed: bytes = b"", when: bytes | Event = b"ready\r\n"
     ) -> tuple[int, str]:
-        """Runs a command at a terminal of its own, where `typed` is typed at what stands there; status and screen."""
+        """Runs a command at a terminal of its own; its status, and all that stood on the screen.
+
+        `typed` is typed when that stands there, or that has happened.
+        """
         pid, terminal = pty.fork()
         if pid == 0:
             os.chdir(self.folder)
             os.execve(REENACT[0], [*REENACT, *words], self.environment(env))
         screen = b""
         while True:
+            if isinstance(when, Event) and typed and when.wait(120):
+                os.write(terminal, typed)
+                typed = b""
             if not select.select([terminal], [], [], 120)[0]:
                 os.kill(pid, signal.SIGKILL)
             try:
@@ -82,7 +89,7 @@ class Desk:
             if not data:
                 break
             screen += data
-            if typed and when in screen:
+            if typed and not isinstance(when, Event) and when in screen:
                 os.write(terminal, typed)
                 typed = b""
         os.close(terminal)

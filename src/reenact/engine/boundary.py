@@ -141,21 +141,22 @@ class Boundary:
         """Compares what the lane writes with what it wrote."""
         tape = self._plan.prefix
         log = tape.lanes.get(lane) if tape is not None else None
-        expected = bytes(log.wrote.get(stream, b"")) if log is not None else b""
+        expected = log.wrote.get(stream, b"") if log is not None else b""
         start = self._written.get((lane, stream), 0)
         self._written[lane, stream] = start + len(data)
         if expected[start : start + len(data)] == data:
             self.counts[COMPARED] += len(data)
             self.counts[WRITTEN] += len(data)
             return None
-        if tape is not None and not tape.closed_by_itself and data.startswith(expected[start:]):
-            self.counts[WRITTEN] += len(expected[start:])
+        rest = bytes(expected[start:])
+        if tape is not None and not tape.closed_by_itself and data.startswith(rest):
+            self.counts[WRITTEN] += len(rest)
             return None  # the recording was cut here
         line_start = expected.rfind(b"\n", 0, start) + 1
         line_end = expected.find(b"\n", start + max(len(data) - 1, 0))
-        before = expected[line_start : line_end + 1 if line_end >= 0 else len(expected)]
+        before = bytes(expected[line_start : line_end + 1 if line_end >= 0 else len(expected)])
         name = "stdout" if stream == 1 else "stderr"
-        now = expected[line_start:start] + data
+        now = bytes(expected[line_start:start]) + data
         if not now.endswith(b"\n"):
             before = before.removesuffix(b"\n")  # the end of the line may be written yet
         return Divergence(

@@ -8,10 +8,28 @@ from reenact.engine.divergence import Datum, Divergence, What
 from reenact.launch.manifest import describe
 from reenact.launch.spec import Report
 from reenact.tape.close import UNKNOWN_STATUS
+from reenact.tape.event import Kind
 from reenact.tape.reader import Recording
 
 _LEFT_TAPE = "DivergenceError"
 _SHOWN = 6  # last lines of stderr that tell why a process crashed
+
+
+def gone(recording: Recording) -> str:
+    """Why the tape may not hold all of the run; empty where it does."""
+    if recording.closed_by_itself:
+        return ""
+    return became(recording) or (
+        f"the recorded process was gone before its end ({told(recording.status)}); the tape holds all until then"
+    )
+
+
+def became(recording: Recording) -> str:
+    """That another program took the place of the recorded one; empty where none did."""
+    for event in recording.events:
+        if event.kind is Kind.EXEC and not event.parts:
+            return f"the program became another ({event.name}): the tape holds all until then, and nothing of that"
+    return ""
 
 
 def known(status: int | None) -> int:

@@ -1,7 +1,7 @@
 """Runs a command as if it had been started without us: same terminal, same streams, signals passed on.
 
 Which signals are passed on follows sudo(8): what the terminal sends reaches the child by itself, since both are in its
-foreground process group; what a process sends to us alone is handed on.
+foreground process group, and so does what the child sends to that group; what a process sends to us alone is handed on.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def _wait(child: subprocess.Popen[bytes], watched: frozenset[signal.Signals], ca
             child.send_signal(number)
         while child.poll() is None:
             info = signal.sigtimedwait(everything, _LOOK_UP)
-            if info is not None and info.si_signo != signal.SIGCHLD and not _reached_both(info):
+            if info is not None and info.si_signo != signal.SIGCHLD and not _reached_both(info, child.pid):
                 child.send_signal(info.si_signo)
             waiting(_real.monotonic() - began)
     finally:
@@ -105,8 +105,9 @@ def _wait(child: subprocess.Popen[bytes], watched: frozenset[signal.Signals], ca
     return int(child.returncode)
 
 
-def _reached_both(info: signal.struct_siginfo) -> bool:
-    return info.si_code == _FROM_KERNEL and signal.Signals(info.si_signo).name in _OF_TERMINAL
+def _reached_both(info: signal.struct_siginfo, child: int) -> bool:
+    of_terminal = info.si_code == _FROM_KERNEL and signal.Signals(info.si_signo).name in _OF_TERMINAL
+    return of_terminal or info.si_pid == child
 
 
 def _poll(

@@ -14,7 +14,7 @@ import msgspec
 from reenact.engine.divergence import Divergence, What
 from reenact.engine.normalize import SHIPPED, SHIPPED_NAMES, Normalizer
 from reenact.launch import world
-from reenact.launch.ending import recorded_error, told
+from reenact.launch.ending import gone, recorded_error, told
 from reenact.launch.launcher import Replayed
 from reenact.report import divergence as divergences
 from reenact.report.divergence import GUTTER
@@ -80,10 +80,10 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     `incomplete` says what may be missing on tape, `not_restored` what of the recorded world is not as it was,
     `placeholders` which environment variables held a stand-in for a credential, `normalizers` which of the project's
     own took part in comparing. `drifts` are reads of clock or randomness that the tape does not hold, with how often;
-    `draws` counts those that it does. `observed` is true when
-    the replay went on past differences, else `divergences` holds the first, or what was found missing at the end.
-    `finished` is false when the replay was gone before it could report: then what it
-    counted is not known. `faults` are reenact's own, in the replay. Durations are seconds.
+    `draws` counts those that it does. `observed` is true when the replay went on past differences, else `divergences`
+    holds the first, or what was found missing at the end. `finished` is false when the replay was gone before it could
+    report: then it has counted up to that moment, and calls that it did not make are not among the `divergences`.
+    `faults` are reenact's own, in the replay. Durations are seconds.
     """
 
     certificate: int = FORMAT
@@ -179,7 +179,7 @@ def _bytes(recording: Recording, compared: int) -> Bytes:
 
 def _incomplete(recording: Recording) -> Iterator[str]:
     if not recording.closed_by_itself:
-        yield f"the recorded process was gone before its end ({told(recording.status)}); the tape holds all until then"
+        yield gone(recording)
     for note, _ in recording.notes:
         if note.slug == "fault":
             yield f"a fault of reenact while recording: {note.text.splitlines()[-1]}"
@@ -248,7 +248,7 @@ class _Page:
         first, *others = self._certificate.divergences
         if not self._certificate.finished:
             yield self.headline(what="the replay did not come to its end")
-            yield self._difference(first)
+            yield from map(self._difference, (first, *others[-1:]))  # how it ended comes last
             return
         if not self._certificate.observed:
             at = f" at step {first.step}" if first.step is not None else ""

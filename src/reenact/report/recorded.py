@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from reenact.launch.ending import told
+from reenact.launch.ending import became, told
 from reenact.report.figures import counted, inside, lasted, seconds, size
 from reenact.report.note import LISTED, MEANING, last_line
 from reenact.report.terminal import plain
@@ -18,6 +18,8 @@ def text(recording: Recording, tape_bytes: int, store: str = "", *, quiet: bool 
     lines = [] if quiet else [_summary(recording, tape_bytes)]
     for slug in dict.fromkeys(note.slug for note, _ in recording.notes):
         lines += _noted(slug, [noted for noted in recording.notes if noted[0].slug == slug])
+    if became(recording):
+        lines.append(f"reenact: {plain(became(recording))}")
     if not quiet:
         lines.append(f"reenact: try  reenact show last{store}  or  reenact verify last{store}")
     return "".join(f"{line}\n" for line in lines)

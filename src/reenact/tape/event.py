@@ -225,7 +225,7 @@ class Note(Record, frozen=True, array_like=True, tag=9):
 
 
 class Ended(Record, frozen=True, array_like=True, tag=10):
-    """The program came to its end by itself; `error` is the exception that ended it."""
+    """The program came to its end, or ended its process itself; `error` is the exception that ended it."""
 
     at: int
     error: Failed | None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import _thread
 import asyncio
+import contextlib
 import functools
 import json
 import os
@@ -160,7 +161,8 @@ class Handlers:
             _real.sleep(_MOMENT)
             self._kill(self.owner, number)
 
-        _thread.start_new_thread(send, ())
+        with contextlib.suppress(RuntimeError):  # the interpreter is at its end, where no thread can be started
+            _thread.start_new_thread(send, ())
 
 
 def meet_waits(patches: Patches) -> None:

@@ -20,6 +20,7 @@ from reenact.seams.patch import Patches
 
 _METHODS = {"connect": "socket.connect", "connect_ex": "socket.connect", "sendto": "socket.sendto"}
 _FUNCTIONS = ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr", "getnameinfo")
+_LOOK_UPS = frozenset({"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyname_ex"})
 _EVENTS = frozenset({*_METHODS.values(), *(f"socket.{name}" for name in _FUNCTIONS)})
 
 
@@ -32,7 +33,7 @@ class _Watch:
         self.whole: Session | None = None
 
     def __call__(self, event: str, args: tuple[Any, ...]) -> None:
-        if event not in _EVENTS:
+        if event not in _EVENTS or (event in _LOOK_UPS and args and _is_address(args[0])):
             return
         lane = get_lane()
         session = lane.session if lane is not None and lane.session is not None else self.whole
@@ -81,6 +82,20 @@ def watch(whole: Session | None = None, *, closed: bool = False) -> None:
         sys.addaudithook(_watch)
 
 
+def _is_address(host: object) -> bool:
+    """Whether it stands for an address already, so that nobody is asked for one. None is this machine."""
+    name = host.decode("latin-1") if isinstance(host, bytes) else host
+    if name is None or not isinstance(name, str):
+        return name is None
+    for family in (_socket.AF_INET, _socket.AF_INET6):
+        try:
+            _socket.inet_pton(family, name.partition("%")[0])
+        except (OSError, ValueError):
+            continue
+        return True
+    return False
+
+
 def _target(event: str, args: tuple[Any, ...]) -> str:
     address = args[1] if event in ("socket.connect", "socket.sendto") else args[:2]
     if isinstance(address, tuple):
@@ -90,21 +105,8 @@ def _target(event: str, args: tuple[Any, ...]) -> str:
     return address.decode("utf-8", "replace") if isinstance(address, bytes) else str(address)
 
 
-def _is_address(host: object) -> bool:
-    """Whether a host is told by its number: nobody is asked for that."""
-    for family in (_socket.AF_INET, _socket.AF_INET6):
-        try:
-            _socket.inet_pton(family, host)  # type: ignore[arg-type]  # what is no text raises, too
-        except (OSError, TypeError):
-            continue
-        return True
-    return False
-
-
 def _tell(session: Session, event: str, args: tuple[Any, ...]) -> None:
     try:
-        if event not in _METHODS.values() and _is_address(args[0]):
-            return
         verb = "connected to" if event in _METHODS.values() else "looked up"
         session.note("unseen", f"{verb} {_target(event, args)}", _real.getframe(2))
     except Exception as error:  # noqa: BLE001  a fault of ours never reaches the agent
