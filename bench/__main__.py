@@ -11,6 +11,7 @@ from bench import draw, exchange, machine, record, replay, start, table, tape
 from bench.figure import Figure, Verdict
 from bench.scale import FULL, QUICK
 from bench.server import serving
+from reenact import _real
 
 PARTS = ("exchange", "draw", "record", "replay", "tape", "start")
 
@@ -26,6 +27,7 @@ def main() -> int:
         folder = Path(name)
         for part in asked.parts or PARTS:
             sys.stderr.write(f"bench: {part}\n")
+            known, began = len(figures), _real.monotonic_ns()
             match part:
                 case "exchange":
                     figures += exchange.measure(scale, url, folder)
@@ -40,6 +42,9 @@ def main() -> int:
                     figures += found
                 case _:
                     figures += start.measure(scale, folder)
+            sys.stderr.write(
+                f"bench: {part} took {(_real.monotonic_ns() - began) / 1e9:.0f} s\n{table.plain(figures[known:])}"
+            )
         about = machine.lines(folder, before)
     page = table.markdown(figures, about, where)
     sys.stdout.write(table.as_json(figures, about, where) + "\n" if asked.json else page)

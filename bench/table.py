@@ -22,11 +22,12 @@ machine that answers at once. `bench/` holds all of it, and `./task bench` runs 
 What is told is the median of several runs; *single runs* are the smallest and the largest of them (for six, that is a
 97 % interval of their median). A target is met when all of them meet it, and undetermined when only some do.
 
-- **An exchange** is one HTTP request with its answer, by plain httpx. The agent bare, the agent recorded, the agent
-  under vcrpy, and a program that does nothing but two SQLite commits of rows as large as a tape's take each step in
-  turn. What is judged is recorded - bare - *two bare commits* at the same step; the ratio is recorded / (bare +
-  commits). On a disk that others use, that is noisy. Less the time inside its *own commits*, it is less so, but then a
-  commit of ours that costs more than a bare one does not show. A run gives the median of the steps around a history.
+- **An exchange** is one HTTP request with its answer, by plain httpx. The agent bare, the agent *with two bare commits*
+  to SQLite (one before each exchange and one after it, of rows as large as a tape's), the agent recorded, and the agent
+  under vcrpy take each step in turn. What is judged is recorded - with two bare commits, and the ratio is of these two.
+  On a disk that others use, that is noisy. Less the time inside its *own commits* it is less so; but a commit of ours
+  that costs more than a bare one does not show there, and that all wakes slower after a wait for the disk shows as
+  ours. A run gives the median of the steps around a history.
 - **A draw** is one reading of clock or entropy, with its share of the commit that takes it to disk.
 - **A recording** is a whole process, with the time that it takes to close the tape, or to write the cassette.
 - **A replay** is a whole process, from before its start until its end, next to the same agent with the mock transport
@@ -43,6 +44,18 @@ def markdown(figures: Sequence[Figure], machine: Sequence[str], where: Sequence[
         blocks += ["", _HEAD.format(group), *map(_row, rows)]
     blocks += ["", "Where the bytes of the longest compared tape are:", "", *(f"- {line}" for line in where)]
     return "\n".join(blocks) + "\n"
+
+
+def plain(figures: Sequence[Figure]) -> str:
+    """A line each, to read while the rest is measured."""
+    return "".join(
+        f"  {figure.what}: {figure.measured}"
+        + (f" ({figure.spread})" if figure.spread else "")
+        + f", {figure.ratio:.2f} x"
+        + (f", {figure.target}: {figure.verdict.value}" if figure.verdict is not None else "")
+        + "\n"
+        for figure in figures
+    )
 
 
 def as_json(figures: Sequence[Figure], machine: Sequence[str], where: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ python -m bench.agents.growing FOLDER URL STEPS SHAPE     FOLDER: see `pace`; UR
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import sys
 from pathlib import Path
@@ -70,18 +71,27 @@ async def awaiting(pace: Pace, url: str, steps: int) -> None:
             messages += conversation.after(step, json.loads(answer)["choices"][0]["message"])
 
 
-def main(folder: str, url: str, steps: str, shape: str) -> None:
-    """Runs the agent of that shape."""
-    pace = Pace(folder)
+def run(pace: Pace, url: str, steps: int, shape: str) -> None:
+    """Runs the agent of that shape.
+
+    Without the garbage collector: in a recording it works when an exchange begins, so that it would be counted, and
+    otherwise anywhere in a step, so that it would not.
+    """
+    gc.disable()
     match shape:
         case "json":
-            blocking(pace, url, int(steps))
+            blocking(pace, url, steps)
         case "stream":
-            streaming(pace, url, int(steps))
+            streaming(pace, url, steps)
         case "async":
-            asyncio.run(awaiting(pace, url, int(steps)))
+            asyncio.run(awaiting(pace, url, steps))
         case _:
             sys.exit(f"no such shape: {shape}")
+
+
+def main(folder: str, url: str, steps: str, shape: str) -> None:
+    """Runs it at the pace that the folder's pipes give."""
+    run(Pace(folder), url, int(steps), shape)
 
 
 if __name__ == "__main__":

@@ -35,9 +35,16 @@ def since(began: tuple[int, int]) -> tuple[int, int]:
 
 
 class Ledger:
-    """What the durable commits of a program have cost so far, where somebody keeps count (see `witness`)."""
+    """What the durable commits of a program have cost so far, where somebody keeps count."""
 
     count = wall = cpu = 0
+
+    @classmethod
+    def enter(cls, wall: int, cpu: int) -> None:
+        """A commit took that long."""
+        cls.count += 1
+        cls.wall += wall
+        cls.cpu += cpu
 
     @classmethod
     def told(cls) -> tuple[int, int, int]:

@@ -25,10 +25,7 @@ class Witness:
         try:
             return self._connection.execute(*statement)
         finally:
-            wall, cpu = since(began)
-            Ledger.count += 1
-            Ledger.wall += wall
-            Ledger.cpu += cpu
+            Ledger.enter(*since(began))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._connection, name)

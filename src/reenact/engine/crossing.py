@@ -240,13 +240,13 @@ class Crossing:
     # What is kept, and what is given
 
     def _keep_answer(self, answer: Answer) -> None:
-        data = answer.data
-        if answer.encode is not None:
+        kind, data, encode = answer
+        if encode is not None:
             try:
-                data = answer.encode()
+                data = encode()
             except Exception as fault:  # noqa: BLE001  a fault of ours never reaches the agent
                 self._session.fault(fault)
-        self._keep(answer.kind, data)
+        self._keep(kind, data)
 
     def _keep(self, kind: PartKind, data: bytes, failed: Failed | None = None) -> None:
         session = self._session
@@ -255,16 +255,17 @@ class Crossing:
         self._parts += 1
         last = kind in LAST
         self.closed = last
-        session.keep(Part(self.event, kind, session.elapsed(), data, failed))
+        at = session.elapsed()
+        session.keep(Part(self.event, kind, at, data, failed))
         if last:
             self._lane.current = -1
         if self.kind in _DURABLE:
             if last:
                 session.commit()
-            elif kind is PartKind.CHUNK:
-                session.commit_if_older(COMMIT_WITHIN_NS, self._head_at)
-            else:
-                self._head_at = _real.monotonic_ns()
+            elif kind is not PartKind.CHUNK:
+                self._head_at = at
+            elif at - max(session.committed, self._head_at) > COMMIT_WITHIN_NS:
+                session.commit()  # a long stream goes on
 
     def _failed(self, error: BaseException) -> None:
         try:

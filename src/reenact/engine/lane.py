@@ -14,12 +14,17 @@ if TYPE_CHECKING:
     from reenact.engine.session import Session
 
 _MAX_PENDING = 8192  # draws at one call site; bounds memory between commits
+_DRAWN_AT: dict[int, tuple[int, CodeType]] = {}  # kind and call site of what `Lane.drawn` holds under a key
 
 type_of_draw = int | float | bytes | list[int]
 
 
 class Lane:
-    """One strand. `live` is false for a lane whose crossings are not ours to see. `origin` is the line that bore it."""
+    """One strand. `origin` is the line that bore it.
+
+    `live` is false for a lane whose crossings are not ours to see; `keeps` is true while its draws
+    are kept as they come.
+    """
 
     __slots__ = (
         "__weakref__",
@@ -27,8 +32,8 @@ class Lane:
         "current",
         "drawn",
         "events",
-        "fresh",
         "index",
+        "keeps",
         "last_http",
         "live",
         "marks",
@@ -46,13 +51,13 @@ class Lane:
         self.name = name
         self.origin = origin
         self.live = session is not None
+        self.keeps = session is not None and session.live
         self.born = 0
         self.marks = crc32(path.encode()) << 20
         self.events = 0
         self.last_http = -1
         self.current = -1
         self.drawn: dict[int, list[type_of_draw]] = {}
-        self.fresh: list[tuple[int, CodeType, list[type_of_draw]]] = []
         self.out: list[tuple[int, bytes]] = []
 
     def child(self, name: str) -> Lane:
@@ -70,23 +75,28 @@ class Lane:
 
     def drew(self, kind: int, frame: FrameType, value: type_of_draw) -> None:
         """Keeps a draw until the next commit. On the path of every reading of the clock."""
-        values = self.drawn.get(id(frame.f_code) + kind)
-        if values is None or not 0 < len(values) < _MAX_PENDING:
-            values = self._room(kind, frame)
-        values.append(value)
-
-    def _room(self, kind: int, frame: FrameType) -> list[type_of_draw]:
-        """Where to keep draws of that kind and call site, which has none to be written down, or too many."""
         key = id(frame.f_code) + kind  # addresses of code lie further apart than there are kinds
-        values = self.drawn.setdefault(key, [])
+        try:
+            values = self.drawn[key]
+            values.append(value)  # no other thread runs between these two: none takes the list away
+        except KeyError:
+            self._drew_first(key, kind, frame, value)
+        else:
+            if len(values) == _MAX_PENDING and self.session is not None:
+                self.session.flush(self)
+
+    def _drew_first(self, key: int, kind: int, frame: FrameType, value: type_of_draw) -> None:
+        """The first draw of that kind and call site since the last commit."""
         name_of(frame)  # keeps the code, and so its address
-        session = self.session
-        if session is not None:
-            if values:
-                session.flush(self)
-            self.fresh.append((kind, frame.f_code, values))
-            session.dirty.add(self)
-        return values
+        _DRAWN_AT[key] = kind, frame.f_code
+        self.drawn[key] = [value]
+        if self.session is not None:
+            self.session.dirty.add(self)
+
+    def take_drawn(self) -> list[tuple[int, CodeType, list[type_of_draw]]]:
+        """What it has drawn and nobody has taken: kind, call site, values in order."""
+        drawn, self.drawn = self.drawn, {}
+        return [(*_DRAWN_AT[key], values) for key, values in drawn.items()]
 
 
 MUTED = Lane(None, "", -1, "")

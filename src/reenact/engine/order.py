@@ -133,6 +133,13 @@ class Order:
         """Something came for the strand from outside; in replay it is `tick`. True when its turn has come at once."""
         with self._lock:
             self._put_down(strand)
+            if self._running is None and not self._ready:
+                first = tick == self.cursor if self._forced is not None else not self._arrived
+                if first:  # as nearly always: nobody else is there
+                    strand.tick = self.cursor
+                    self.cursor += 1
+                    self._running = strand
+                    return True
             if self._forced is None:
                 self._arrived.append(strand)
             else:
@@ -271,8 +278,10 @@ class Order:
     def _put_down(self, strand: Strand) -> None:
         if self._running is strand:
             self._running = None
-        self._loose.discard(strand)
-        strand.take()
+        if self._loose:
+            self._loose.discard(strand)
+        if strand.granted:
+            strand.take()
 
     def _next(self) -> Strand | None:
         if self._running is not None:

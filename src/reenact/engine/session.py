@@ -74,7 +74,8 @@ class Session:
         self._notes: set[tuple[str, str]] = set()
         self._clock: dict[tuple[str, int], int | float] = {}
         self._lock = _real.allocate_lock()
-        self._last_commit = 0
+        self._flushing = _real.RLock()
+        self.committed = 0  # when that was last done: ns since the run began
         self.now = 0
         self.main = self.bear("0", "main")
         self.order.begin(self.strand())
@@ -97,7 +98,7 @@ class Session:
     def dissolve(self) -> None:
         """The run is over, and the process goes on: what its lanes do from now on is not ours to see."""
         for lane in list(self._alive):
-            lane.session, lane.live = None, False
+            lane.session, lane.live, lane.keeps = None, False, False
         self.order.dissolve()
 
     def strand(self) -> Strand:
@@ -169,28 +170,22 @@ class Session:
             while self.dirty:
                 self.flush(self.dirty.pop())
             self.writer.commit()
-            self._last_commit = _real.monotonic_ns()
+            self.committed = self.elapsed()
         except Exception as error:  # noqa: BLE001
             self.fault(error)
 
-    def commit_if_older(self, nanoseconds: int, since: int) -> None:
-        """Commits when the last commit, and the moment `since`, are longer ago than that: a long stream goes on."""
-        if self.writer is not None and _real.monotonic_ns() - max(self._last_commit, since) > nanoseconds:
-            self.commit()
-
     def flush(self, lane: Lane) -> None:
         """Moves what a lane has drawn and written into the journal."""
-        fresh, lane.fresh = lane.fresh, []
-        if fresh:
-            self.keep(
-                ev.Draws(lane.index, [(kind, self._code_site(code), _taken(draws)) for kind, code, draws in fresh])
-            )
-        out, lane.out = lane.out, []
-        start = 0
-        for end in range(1, len(out) + 1):
-            if end == len(out) or out[end][0] != out[start][0]:
-                self.keep(ev.Wrote(lane.index, out[start][0], b"".join(data for _, data in out[start:end])))
-                start = end
+        with self._flushing:  # or what was taken first might be kept last
+            drawn = [(kind, self._code_site(code), values) for kind, code, values in lane.take_drawn()]
+            if drawn:
+                self.keep(ev.Draws(lane.index, drawn))
+            out, lane.out = lane.out, []
+            start = 0
+            for end in range(1, len(out) + 1):
+                if end == len(out) or out[end][0] != out[start][0]:
+                    self.keep(ev.Wrote(lane.index, out[start][0], b"".join(data for _, data in out[start:end])))
+                    start = end
 
     def began_event(self, lane: Lane, kind: ev.Kind, name: str, head: bytes, body: bytes) -> int:
         """Keeps the beginning of an event and returns its number, or -1 when it cannot be kept."""
@@ -296,8 +291,8 @@ class Session:
                 # told now, raised at the next call: an exception out of print is nothing that a program expects
                 self.latch(divergence)
         if self.writer is not None:
-            self.dirty.add(lane)
             lane.out.append((stream, data))
+            self.dirty.add(lane)
 
     # Divergence
 
@@ -360,12 +355,6 @@ def here(frame: FrameType | None) -> Site | None:
         return None
     source = linecache.getline(place.file, place.line).strip()
     return Site(place.file, place.line, place.function.partition(":")[2], source)
-
-
-def _taken(draws: list[type_of_draw]) -> list[type_of_draw]:
-    taken = draws[:]
-    del draws[: len(taken)]
-    return taken
 
 
 def _tell(tape: Recording, tick: int) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -49,6 +48,10 @@ class Settings:
 
 
 def _table(path: Path) -> dict[str, object]:
+    if not path.is_file():
+        return {}
+    import tomllib  # noqa: PLC0415  only where there is something to read
+
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError:

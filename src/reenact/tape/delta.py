@@ -7,6 +7,7 @@ bodies sent before it (memcmp, no copies), so that storing costs as much as the 
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterator
 
 from reenact.errors import TapeCorruptError
 from reenact.tape.event import Delta
@@ -58,9 +59,12 @@ class Bodies:
         self._remember(event, body)
         return body
 
-    def _candidates(self, near: int) -> list[int]:
-        others = [event for event in reversed(self._bases) if event != near]
-        return [near, *others] if near in self._bases else others
+    def _candidates(self, near: int) -> Iterator[int]:
+        if near in self._bases:
+            yield near
+        for event in reversed(self._bases):
+            if event != near:
+                yield event
 
     def _remember(self, event: int, body: bytes) -> None:
         if len(body) < MIN_SHARED:

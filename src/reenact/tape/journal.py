@@ -15,7 +15,7 @@ GENESIS = bytes(32)
 MAX_PIECE_BYTES = 1 << 30
 _SLICE_BYTES = 1024
 SEGMENT_BYTES = 16 * 1024 * 1024
-_LEVEL = 3
+_LEVEL = 1  # the agent waits for it; a tape is packed anew, and smaller, when its run is over
 _WINDOW_LOG = 21
 
 _encoder = msgspec.msgpack.Encoder()
@@ -33,10 +33,8 @@ class Piece(msgspec.Struct, frozen=True):
 
 def link(chain: bytes, piece_id: int, segment: int, data: bytes) -> bytes:
     """The chain value of a piece, from the chain before it."""
-    digest = hashlib.sha256(chain)
-    digest.update(piece_id.to_bytes(8, "big") + segment.to_bytes(8, "big"))
-    digest.update(data)
-    return digest.digest()
+    place = piece_id.to_bytes(8, "big") + segment.to_bytes(8, "big")
+    return hashlib.sha256(b"".join((chain, place, data))).digest()
 
 
 def _is_piece(piece: Piece) -> bool:

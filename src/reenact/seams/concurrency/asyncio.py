@@ -25,6 +25,7 @@ from reenact.seams.patch import Patches
 from reenact.tape.event import DrawKind
 
 _GATES = "_reenact_gates"
+_LOOP_TIME = int(DrawKind.LOOP_TIME)
 _getframe = _real.getframe
 
 
@@ -129,8 +130,11 @@ class _Gates:
     def __init__(self, loop: Any) -> None:
         self._loop = loop
         self._gates: dict[Session, RecordGate | ReplayGate] = {}
+        self._recording: list[RecordGate] = []
+        self._replaying: ReplayGate | None = None
         self._select = loop._selector.select
-        self._clock = loop.time
+        plain = type(loop).time is asyncio.base_events.BaseEventLoop.time
+        self._clock: Callable[[], float] = _real.monotonic if plain else loop.time
         self._loop_code = asyncio.base_events.BaseEventLoop._run_once.__code__  # type: ignore[attr-defined]
         self.now: float = self._clock()
         loop._asyncgens = InOrder(loop._asyncgens)
@@ -143,12 +147,19 @@ class _Gates:
             kind = ReplayGate if session.plan.prefix is not None else RecordGate
             gate = self._gates[session] = kind(self._loop, session, session.next_loop())
             if isinstance(gate, ReplayGate):
+                self._replaying = gate
                 # before everything on the tape, whatever the clock of this machine shows
                 self.now = min(self.now, 0.0)
+            else:
+                self._recording.append(gate)
         return gate
 
     def drop(self, session: Session) -> None:
-        self._gates.pop(session, None)
+        gate = self._gates.pop(session, None)
+        if gate is self._replaying:
+            self._replaying = None
+        elif gate in self._recording:
+            self._recording.remove(gate)
         if not self._gates:
             del self._loop._selector.select, self._loop.time, self._loop.__dict__[_GATES]
 
@@ -161,26 +172,20 @@ class _Gates:
         """The loop's own turns see the time that the gate holds; everyone else reads the clock, on tape."""
         frame = _getframe(1)
         if frame.f_code is self._loop_code:
-            return float(self.now)
+            return self.now
         lane = get_lane()
         if lane is None or lane.session is None:
-            return float(self._clock()) if self._replaying is None else self.now
-        drawn = lane.session.draw(lane, DrawKind.LOOP_TIME, self._clock, frame)
+            return self._clock() if self._replaying is None else self.now
+        if lane.keeps:
+            now = self._clock()
+            lane.drew(_LOOP_TIME, frame, now)
+            return now
+        drawn = lane.session.draw(lane, _LOOP_TIME, self._clock, frame)
         return float(drawn) if isinstance(drawn, int | float) else self.now
-
-    @property
-    def _replaying(self) -> ReplayGate | None:
-        for gate in self._gates.values():
-            if isinstance(gate, ReplayGate):
-                return gate
-        return None
 
     def select(self, timeout: float | None = None) -> Any:
         """One wait of the loop for something to do."""
-        replaying = self._replaying
-        if replaying is not None:
-            return self._select_replaying(replaying)
-        return self._select_recording()
+        return self._select_recording() if self._replaying is None else self._select_replaying(self._replaying)
 
     def _select_recording(self) -> Any:  # noqa: C901  one wait, told in one piece
         loop = self._loop
@@ -193,7 +198,7 @@ class _Gates:
         fired = False
         if not loop._stopping:
             first, until = self._first_due(now)
-            for gate in self._recording():
+            for gate in self._recording:
                 rest = gate.rest(until if gate is first else -math.inf)
                 fired = fired or rest.fired
                 if rest.go:
@@ -205,14 +210,11 @@ class _Gates:
         if not fired:
             self._go_to(now)
         events = self._select(wait)
-        for gate in self._recording():
+        for gate in self._recording:
             gate.claim()
         if not fired:
             self._go_to(self._clock())
         return events
-
-    def _recording(self) -> list[RecordGate]:
-        return [gate for gate in self._gates.values() if isinstance(gate, RecordGate)]
 
     def _go_to(self, now: float) -> None:
         """Time goes on, but never past a timer of a run: that fires when its gate has let it in and written it down."""
@@ -224,7 +226,10 @@ class _Gates:
 
         A loop fires what is due within the resolution of its clock, too.
         """
-        due = sorted((gate.earliest(now), gate.index, gate) for gate in self._recording() if gate.earliest(now) <= now)
+        scheduled = self._loop._scheduled
+        if not scheduled or scheduled[0].when() > now:
+            return None, now
+        due = sorted((gate.earliest(now), gate.index, gate) for gate in self._recording if gate.earliest(now) <= now)
         if not due:
             return None, now
         return due[0][2], now if len(due) == 1 else max(due[0][0], due[1][0] - 2 * self._loop._clock_resolution)

@@ -53,7 +53,8 @@ class LoopGate:
 
     def busy(self) -> bool:
         """Whether the loop has something of this session's ready to run."""
-        return any(self._owns(handle) for handle in self._loop._ready)
+        ready = self._loop._ready
+        return bool(ready) and any(map(self._owns, ready))
 
     def claim(self) -> None:
         """Before the loop runs something of this session's that was not let in here, it waits for the baton."""

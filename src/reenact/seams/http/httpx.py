@@ -106,8 +106,13 @@ class _Seam:
 
             def __iter__(self) -> Iterator[bytes]:
                 chunks = iter(self._real) if self._real is not None else iter(())
+                pull = self._crossing.pull
+
+                def following() -> Answer:
+                    return _chunk(next(chunks, None))
+
                 while True:
-                    answer = self._crossing.pull(lambda: _chunk(next(chunks, None)))
+                    answer = pull(following)
                     if answer.kind is PartKind.END:
                         return
                     yield answer.data

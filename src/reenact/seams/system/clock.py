@@ -51,7 +51,7 @@ def _clock(name: str, drawn: DrawKind, real: Callable[[], Any]) -> Callable[[], 
         lane = get_lane()
         if lane is None or lane.session is None:
             return real()
-        if lane.session.live:
+        if lane.keeps:
             value = real()
             lane.drew(kind, _getframe(1), value)
             return value
@@ -80,7 +80,7 @@ def _now(depth: int) -> float:
     lane = get_lane()
     if lane is None or lane.session is None:
         return _real.time()
-    if lane.session.live:
+    if lane.keeps:
         now = _real.time()
         lane.drew(_TIME, _getframe(depth + 1), now)
         return now
@@ -138,7 +138,8 @@ def _install_datetime(patches: Patches) -> None:
     utc = dt.UTC
 
     def now(cls: type[dt.datetime], tz: dt.tzinfo | None = None) -> dt.datetime:
-        return _as(cls, from_timestamp(_now(1), tz))
+        moment = from_timestamp(_now(1), tz)
+        return moment if cls is real else _as(cls, moment)
 
     def utcnow(cls: type[dt.datetime]) -> dt.datetime:
         return _as(cls, from_timestamp(_now(1), utc).replace(tzinfo=None))
@@ -149,8 +150,6 @@ def _install_datetime(patches: Patches) -> None:
         return cls.fromtimestamp(_now(1)) if cls is not real_date else date_from_timestamp(_now(1))
 
     def _as(cls: type[dt.datetime], moment: dt.datetime) -> dt.datetime:
-        if cls is real:
-            return moment
         fields = (*moment.timetuple()[:6], moment.microsecond, moment.tzinfo)
         return cls(*fields, fold=moment.fold)
 

@@ -21,6 +21,7 @@ from reenact.seams.patch import Patches
 from reenact.tape.event import DrawKind, Snapshot
 
 _getframe = _real.getframe
+_real_uuid4 = uuid.uuid4
 _SEED_BYTES = 32
 _ENTROPY = int(DrawKind.ENTROPY)
 _RUST_UUIDS = ("uuid1", "uuid4", "uuid6", "uuid7", "uuid8", "uuid_v1mc")
@@ -37,6 +38,7 @@ def install(patches: Patches) -> None:
         patches.function(os, "getrandom", _bytes(os.getrandom, "getrandom"))
     patches.function(ssl, "RAND_bytes", _bytes(ssl.RAND_bytes, "RAND_bytes"))
     _install_seed(patches)
+    patches.function(uuid, "uuid4", _uuid4)
     for name in ("uuid1", "uuid7"):
         if hasattr(uuid, name):
             patches.function(uuid, name, _uuid(getattr(uuid, name), lambda made: made.bytes, _uuid_from_bytes))
@@ -119,14 +121,32 @@ def _bytes(real: Callable[..., bytes], name: str) -> Callable[..., bytes]:
         lane = get_lane()
         if lane is None or lane.session is None:
             return real(size, *flags)
-        if lane.session.live:
+        if lane.keeps:
             value = real(size, *flags)
-            lane.drew(_ENTROPY, _caller(), value)
+            frame = _getframe(1)
+            lane.drew(_ENTROPY, _caller() if frame.f_code.co_filename in _PLUMBING else frame, value)
             return value
         return lane.session.draw(lane, DrawKind.ENTROPY, lambda: real(size, *flags), _caller())  # type: ignore[return-value]
 
     entropy.__name__ = entropy.__qualname__ = name
     return entropy
+
+
+def _uuid4() -> uuid.UUID:
+    """As the standard library makes it, without a walk up from there to the caller."""
+    lane = get_lane()
+    if lane is None or lane.session is None:
+        return _real_uuid4()
+    data: Any
+    if lane.keeps:
+        data = _real.urandom(16)
+        lane.drew(_ENTROPY, _getframe(1), data)
+    else:
+        data = lane.session.draw(lane, _ENTROPY, lambda: _real.urandom(16), _getframe(1))
+    return uuid.UUID(bytes=data, version=4)
+
+
+_uuid4.__name__ = _uuid4.__qualname__ = "uuid4"
 
 
 def _uuid(
