@@ -189,7 +189,7 @@ class Verified:
         found: list[dict[str, Any]] = self.document["divergences"]
         return found
 
-    def told(self) -> str:
+    def shown(self) -> str:
         """What went wrong, for the message of a failed test."""
         shown = ("verdict", "boundaries", "ending", "drifts", "faults", "finished")
         told = {name: self.document[name] for name in shown}
@@ -262,3 +262,8 @@ def _without_addresses(data: bytes) -> bytes:
 
 def _text(data: bytes) -> str:
     return data.decode("utf-8", "replace")
+
+
+def shown(value: object) -> str:
+    """A value as part of a test's name: the same in every run, so that one test can be asked for by name."""
+    return getattr(value, "__qualname__", None) or re.sub(r" at 0x[\da-f]+", "", ascii(value))[:60]

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.desk import Desk
+from tests.runs import shown
 from tests.trajectory.made import Made
 
 PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
@@ -68,7 +69,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("slug", "change", "words", "told"), CASES, ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize(("slug", "change", "words", "told"), CASES, ids=shown)
 def test_an_error_has_its_slug_and_its_section(
     desk: Desk, slug: str, change: Callable[[Desk], None], words: tuple[str, ...], told: str
 ) -> None:

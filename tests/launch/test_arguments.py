@@ -29,6 +29,7 @@ from hypothesis import strategies as st
 from reenact.errors import ArgumentError
 from reenact.launch import arguments
 from reenact.launch.world import PLACEHOLDER
+from tests.runs import shown
 
 
 @dataclasses.dataclass
@@ -231,7 +232,7 @@ def test_json_stands_on_tape_as_it_is() -> None:
         print,
         Desk.work,
     ],
-    ids=lambda value: ascii(value)[:60],
+    ids=shown,
 )
 def test_it_comes_back_in_its_type(value: Any) -> None:
     back = through(anything, value, named=[value])
@@ -286,7 +287,7 @@ def test_a_method_gets_an_object_like_its_own() -> None:
         (lambda: None, "needs <lambda>, which cannot be found again"),
         ([].append, "needs list.append"),
     ],
-    ids=ascii,
+    ids=shown,
 )
 def test_what_cannot_be_kept_is_refused_by_name(value: Any, why: str | None) -> None:
     def work(first: int, handle: Any, *rest: Any, **more: Any) -> None:

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from reenact.errors import UsageError
 from reenact.launch import entry
 from reenact.launch.manifest import Manifest
+from tests.runs import shown
 
 
 @dataclasses.dataclass
@@ -95,7 +96,7 @@ def round_and_round() -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    "value", ["\udcff", {"\ud800": 1}, round_and_round(), 2**70, float("nan"), {1: object()}, Sulking()], ids=ascii
+    "value", ["\udcff", {"\ud800": 1}, round_and_round(), 2**70, float("nan"), {1: object()}, Sulking()], ids=shown
 )
 def test_no_result_at_all_harms_the_agent(value: Any) -> None:
     """The function has done its work; that its result cannot be kept must not become its error."""
