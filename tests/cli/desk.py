@@ -31,7 +31,8 @@ class Desk:
 
     def environment(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
         own = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
-        return {**own, "TERM": "xterm", **(more or {})}
+        path = f"{Path(sys.executable).parent}{os.pathsep}{own.get('PATH', '')}"  # `python` is this one, as in a venv
+        return {**own, "TERM": "xterm", "PATH": path, **(more or {})}
 
     def reenact(
         self, *words: str, env: Mapping[str, str] | None = None, said: str = ""

@@ -85,6 +85,42 @@ def test_who_arrives_while_nobody_runs_goes_on_at_once() -> None:
     assert not b.granted
 
 
+def test_a_turn_that_comes_while_its_strand_is_about_to_ask_again_is_not_lost() -> None:
+    """A loop asks in between whether its turn has come; another thread may give it just before."""
+    order = Order()
+    a, b = strands(order, "ab")
+    assert not order.arrive(b)
+    order.park(a)  # gives b its turn, which has not looked yet
+    assert order.pass_on(b)
+    assert (b.tick, order.cursor) == (0, 1)
+    assert order.has(b)
+
+
+def test_who_asks_in_between_without_a_turn_gives_the_baton_back() -> None:
+    order = Order()
+    a, b = strands(order, "ab")
+    order.ready(b)
+    assert not order.pass_on(a)
+    assert b.take()
+    order.ready(a)
+    assert not order.pass_on(b)
+    assert a.take()
+
+
+def test_a_turn_whose_outcome_is_there_no_more_gives_its_tick_to_the_next() -> None:
+    order = Order()
+    a, b = strands(order, "ab")
+    order.park(a)
+    assert order.arrive(a)
+    order.unturn(a)
+    assert order.cursor == 0
+    order.unturn(a)
+    assert order.cursor == 0
+    order.park(a)
+    assert order.arrive(b)
+    assert b.tick == 0
+
+
 def test_being_made_ready_twice_is_one_turn() -> None:
     order = Order()
     a, b = strands(order, "ab")

@@ -113,6 +113,29 @@ class Order:
         if woken is not None:
             woken.wake()
 
+    def pass_on(self, strand: Strand) -> bool:
+        """As `park`, for one who asks in between; True when the strand's turn has come, perhaps before this and unseen.
+
+        A turn that another thread gives at this very moment must not be given back unseen: what it came by is lost then.
+        """
+        with self._lock:
+            if strand.granted:
+                return strand.take()
+            self._put_down(strand)
+            woken = self._next()
+        if woken is strand:
+            return strand.take()
+        if woken is not None:
+            woken.wake()
+        return False
+
+    def unturn(self, strand: Strand) -> None:
+        """What the strand's turn came by is there no more: its tick is the next one's (recording)."""
+        with self._lock:
+            if self._running is strand and 0 <= strand.tick == self.cursor - 1:
+                self.cursor = strand.tick
+                strand.tick = -1
+
     def ready(self, strand: Strand) -> None:
         """The program itself has made the strand able to run; it gets the baton in turn, without a tick."""
         # a finalizer may be what does it, run by the collector in the midst of another of these methods

@@ -147,19 +147,26 @@ class RecordGate(LoopGate):
             return self._spin(now, due)
         if self._owed >= 0 and (due or self._arrived):
             return self._let_in(now, due)
-        self._owed = -1
-        if not due and not self._arrived:
-            self._withdraw()
-            order.park(self.strand)
-            return _IDLE
-        return self._ask(now, due)
+        if self._owed >= 0:
+            self._owed = -1
+            order.unturn(self.strand)
+        return self._ask(now, due) if due or self._arrived else self._idle()
+
+    def _idle(self) -> Rest:
+        """There is nothing to let in."""
+        order, strand = self.session.order, self.strand
+        self._withdraw()
+        while order.pass_on(strand):
+            if self.busy():
+                return _GO
+            order.unturn(strand)  # where it came by what is there no more
+        return _IDLE
 
     def _ask(self, now: float, due: int) -> Rest:
         """Waits for the turn in which something is let in; a turn of another kind is given on."""
         order, strand = self.session.order, self.strand
         if self._asking:
-            order.park(strand)
-            granted = strand.take()
+            granted = order.pass_on(strand)
         else:
             self._asking = True
             granted = order.arrive(strand)
@@ -168,8 +175,7 @@ class RecordGate(LoopGate):
                 return self._let_in(now, due)
             if self.busy():
                 return _GO
-            order.park(strand)
-            granted = strand.take()
+            granted = order.pass_on(strand)
         order.press()
         return _ASKED
 
@@ -253,14 +259,12 @@ class ReplayGate(LoopGate):
         order, strand = self.session.order, self.strand
         if self._owed >= 0:
             return self._let_in(self._owed)
-        order.park(strand)
-        while strand.take():
+        while order.pass_on(strand):
             self._stuck_since = 0
             if strand.tick >= 0:
                 return self._let_in(strand.tick)
             if self.busy():
                 return 0.0
-            order.park(strand)
         if order.cursor >= len(self._ticks):
             return self._beyond()
         order.press()
