@@ -116,7 +116,7 @@ class Order:
     def pass_on(self, strand: Strand) -> bool:
         """As `park`, for one who asks in between; True when the strand's turn has come, perhaps before this and unseen.
 
-        A turn that another thread gives at this very moment must not be given back unseen: what it came by is lost then.
+        A turn that another thread gives at this very moment must not go back unseen: what it came by would be lost.
         """
         with self._lock:
             if strand.granted:
