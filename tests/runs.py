@@ -189,7 +189,7 @@ class Verified:
         found: list[dict[str, Any]] = self.document["divergences"]
         return found
 
-    def shown(self) -> str:
+    def told(self) -> str:
         """What went wrong, for the message of a failed test."""
         shown = ("verdict", "boundaries", "ending", "drifts", "faults", "finished")
         told = {name: self.document[name] for name in shown}
