@@ -27,7 +27,8 @@ What is told is the median of several runs; *single runs* are the smallest and t
   under vcrpy take each step in turn. What is judged is recorded - with two bare commits, and the ratio is of these two.
   On a disk that others use, that is noisy. Less the time inside its *own commits* it is less so; but a commit of ours
   that costs more than a bare one does not show there, and that all wakes slower after a wait for the disk shows as
-  ours. A run gives the median of the steps around a history.
+  ours. None of them has a garbage collector: it works at another place of a step when it is recorded. A run gives the
+  median of the steps around a history.
 - **A draw** is one reading of clock or entropy, with its share of the commit that takes it to disk.
 - **A recording** is a whole process, with the time that it takes to close the tape, or to write the cassette.
 - **A replay** is a whole process, from before its start until its end, next to the same agent with the mock transport

@@ -74,10 +74,11 @@ async def awaiting(pace: Pace, url: str, steps: int) -> None:
 def run(pace: Pace, url: str, steps: int, shape: str) -> None:
     """Runs the agent of that shape.
 
-    Without the garbage collector: in a recording it works when an exchange begins, so that it would be counted, and
-    otherwise anywhere in a step, so that it would not.
+    Where single exchanges are measured it is without the garbage collector: in a recording that works when an exchange
+    begins, so that it would be counted, and otherwise anywhere in a step, so that it would not.
     """
-    gc.disable()
+    if pace.led:
+        gc.disable()
     match shape:
         case "json":
             blocking(pace, url, steps)

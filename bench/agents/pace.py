@@ -60,16 +60,16 @@ class Pace:
     """
 
     def __init__(self, folder: str) -> None:
-        self._led = folder != UNLED
-        self._go = os.open(Path(folder) / "go", os.O_RDONLY) if self._led else -1
-        self._done = os.open(Path(folder) / "done", os.O_WRONLY) if self._led else -1
+        self.led = folder != UNLED
+        self._go = os.open(Path(folder) / "go", os.O_RDONLY) if self.led else -1
+        self._done = os.open(Path(folder) / "done", os.O_WRONLY) if self.led else -1
         self._began = (0, 0)
         self._before = Ledger.told()
 
     def steps(self, count: int) -> Iterator[int]:
         """The numbers of the steps, each when it is its turn."""
         for step in range(count):
-            if self._led and os.read(self._go, 1) != b"g":
+            if self.led and os.read(self._go, 1) != b"g":
                 return
             yield step
 
@@ -82,5 +82,5 @@ class Pace:
         """What is measured is over."""
         took = since(self._began)
         commits = (now - before for now, before in zip(Ledger.told(), self._before, strict=True))
-        if self._led:
+        if self.led:
             os.write(self._done, b"%d %d %d %d %d\n" % (*took, *commits))

@@ -40,7 +40,8 @@ def close(path: Path, status: int | None, count: Count | None = None) -> Recordi
     """Ends the tape of a run whose process is gone. `status` is its exit status, None when nobody saw it.
 
     `count` gives further rows of the table `run`: what those count who know what the bytes mean.
-    The journal is packed anew: while it was written each commit had to be readable by itself, which takes a fifth more.
+    The journal is packed anew: while it was written each commit had to be readable by itself, and the
+    agent waited for it.
     Closing a closed tape changes nothing.
     """
     recording = read(path)

@@ -138,8 +138,7 @@ def _install_datetime(patches: Patches) -> None:
     utc = dt.UTC
 
     def now(cls: type[dt.datetime], tz: dt.tzinfo | None = None) -> dt.datetime:
-        moment = from_timestamp(_now(1), tz)
-        return moment if cls is real else _as(cls, moment)
+        return _as(cls, from_timestamp(_now(1), tz))
 
     def utcnow(cls: type[dt.datetime]) -> dt.datetime:
         return _as(cls, from_timestamp(_now(1), utc).replace(tzinfo=None))
@@ -150,6 +149,8 @@ def _install_datetime(patches: Patches) -> None:
         return cls.fromtimestamp(_now(1)) if cls is not real_date else date_from_timestamp(_now(1))
 
     def _as(cls: type[dt.datetime], moment: dt.datetime) -> dt.datetime:
+        if cls is real:
+            return moment
         fields = (*moment.timetuple()[:6], moment.microsecond, moment.tzinfo)
         return cls(*fields, fold=moment.fold)
 

@@ -27,12 +27,10 @@ from reenact.engine.lane import MUTED, current, enter, get_lane, leave
 from reenact.engine.order import Order
 from reenact.engine.session import Session
 from reenact.seams.patch import Patches
-from reenact.seams.system import output
 from reenact.tape.event import Failed, Kind, PartKind, Signal
 from reenact.tape.writer import TapeWriter
 
 _MOMENT = 0.002
-_MOMENTS = 25  # for which a handler waits until a write is over: it may be blocked
 _NAMED = frozenset(signal.Signals)
 
 Handle = Callable[[], object]
@@ -51,7 +49,6 @@ class Handlers:
         self._own: dict[int, Any] = {}
         self._expected: set[int] = set()
         self._pushed: set[int] = set()
-        self._put_off: dict[int, int] = {}
         self._let_into_loop: Callable[[Any, int], None] | None = None
 
     def install(self, patches: Patches) -> None:
@@ -112,11 +109,9 @@ class Handlers:
         if number in self._expected or _real.getpid() != self.owner:
             self._expected.discard(number)
             handler(number, frame)
-        elif _holds_a_lock(frame) or (_writes(frame) and self._put_off.get(number, 0) < _MOMENTS):
-            self._put_off[number] = self._put_off.get(number, 0) + 1
+        elif _holds_a_lock(frame):
             self._send_again(number)
         else:
-            self._put_off.pop(number, None)
             self._came(number, lambda: handler(number, frame))
 
     def _handler_of_loops(self, real: Callable[[Any, int], None]) -> Callable[[Any, int], None]:
@@ -219,15 +214,6 @@ _LOCKING = _codes_that_lock()
 def _holds_a_lock(frame: FrameType | None) -> bool:
     while frame is not None:
         if frame.f_code in _LOCKING:
-            return True
-        frame = frame.f_back
-    return False
-
-
-def _writes(frame: FrameType | None) -> bool:
-    """Whether it came in the midst of a write: what a handler writes there would get between text and its bytes."""
-    while frame is not None:
-        if frame.f_code.co_filename == output.__file__:
             return True
         frame = frame.f_back
     return False
