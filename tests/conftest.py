@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,9 @@ def recorded_traffic() -> Path:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # a shell has jobs in the background ignore these two, and what a test starts would inherit that
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     config.addinivalue_line("markers", "slow: takes minutes; runs only when asked for, with -m slow")
 
 
