@@ -35,14 +35,15 @@ contains. Any SQLite client can open it.
 
 What counts is the journal: the rows of `piece`, in order. The table `event`, and most of `run`, are made from it.
 
-- While a run is recorded, a piece is one durable commit. When the tape is closed, the same records are packed anew into
-  fewer pieces with a chain of their own, unless the tape is very large.
-- The plain bytes of a piece are one msgpack array of records, compressed with zstd.
-- The pieces of one `segment` are one zstd frame, flushed at the end of each piece. So a piece can be read as soon as it
-  is on disk, and what earlier pieces of its segment held costs almost nothing to say again. A new segment begins after
-  {journal.SEGMENT_BYTES // 2**20} MiB, and when another process goes on with the tape.
+- The plain bytes of a piece are one msgpack array of records. The pieces of one `segment` are, in order, one zstd
+  frame.
+- While a run is recorded, a piece is one durable commit, and a segment of its own. A small one is stored as it is, in a
+  frame of one raw block: the agent waits for it, and packing it would cost more than it saves.
+- When the tape is closed, the same records are packed anew into fewer pieces, with a chain of their own. The frame of a
+  segment is flushed at the end of each piece, so what earlier pieces held costs almost nothing to say again. A new
+  segment begins after {journal.SEGMENT_BYTES // 2**20} MiB.
 - `chain` is SHA-256 over: the chain of the piece before it (32 zero bytes at first), `id` and `segment` as unsigned
-  64-bit big-endian numbers, and `data`, that is, the compressed bytes. The last chain is the digest of the tape.
+  64-bit big-endian numbers, and `data`. The last chain is the digest of the tape.
 - The body of a request is kept as its difference to an earlier body of the run (`Delta`), because agents send their
   whole history at every step.
 

@@ -6,6 +6,7 @@ import asyncio
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -172,8 +173,15 @@ def test_the_world_answers_in_no_lane(crossing: Crossing) -> None:
     assert get_lane() is before
 
 
+def elsewhere(action: Callable[[], object]) -> None:
+    """Does something in another thread, and waits until it is done."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(action).result(20)
+
+
 def test_the_baton_is_free_while_the_world_answers(crossing: Crossing, session: Session) -> None:
     strand, had = session.strand(), []
+    elsewhere(session.strand)
 
     def perform() -> Answer:
         had.append(session.order.has(strand))
@@ -182,6 +190,40 @@ def test_the_baton_is_free_while_the_world_answers(crossing: Crossing, session: 
     crossing.pull(perform)
     assert had == [False]
     assert session.order.has(strand)
+
+
+def test_who_is_alone_keeps_the_baton_meanwhile(crossing: Crossing, session: Session) -> None:
+    strand, had = session.strand(), []
+
+    def perform() -> Answer:
+        had.append(session.order.has(strand))
+        return HEAD
+
+    crossing.pull(perform)
+    assert had == [True]
+    assert (strand.tick, session.order.cursor) == (0, 1)
+    elsewhere(lambda: (session.strand(), session.forget_strand()))
+    crossing.pull(perform)
+    assert had == [True, True]
+    assert (strand.tick, session.order.cursor) == (1, 2)
+
+
+def test_who_comes_meanwhile_passes_the_waiting_one_by(crossing: Crossing, session: Session) -> None:
+    strand, other = session.strand(), []
+
+    def come() -> None:
+        order, mine = session.order, session.strand()
+        other.append(order.arrive(mine) or order.await_turn(mine, 20))
+        session.forget_strand()
+
+    def perform() -> Answer:
+        elsewhere(come)
+        return HEAD
+
+    crossing.pull(perform)
+    assert other == [True]
+    assert session.order.has(strand)
+    assert (strand.tick, session.order.cursor) == (1, 2)
 
 
 @pytest.mark.parametrize("let_go", [Crossing.close, Crossing.abandon])

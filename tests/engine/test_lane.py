@@ -125,7 +125,7 @@ def test_very_many_draws_do_not_wait_for_a_commit(main: Lane, kept: Kept) -> Non
     for value in range(20_000):
         main.drew(ev.DrawKind.TIME_NS, sys._getframe(), value)
     assert len(kept.of(ev.Draws)) == 2
-    ((_, _, left),) = main.take_drawn()
+    ((_, _, left),) = main.drawn.take()
     assert len(left) < 8192
     written = [value for record in kept.of(ev.Draws) for _, _, values in record.draws for value in values]
     assert written + left == list(range(20_000))

@@ -87,9 +87,9 @@ def written(path: Path, commits: Sequence[Sequence[ev.AnyRecord]]) -> Path:
     return path
 
 
-def packed(commits: Sequence[Sequence[ev.AnyRecord]]) -> list[Piece]:
+def packed(commits: Sequence[Sequence[ev.AnyRecord]], kind: type[Packer] = Packer) -> list[Piece]:
     """The pieces of a journal."""
-    packer = Packer()
+    packer = kind()
     return [packer.pack(batch) for batch in commits]
 
 

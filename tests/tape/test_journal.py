@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from reenact.errors import TapeCorruptError
 from reenact.tape import event as ev
 from reenact.tape import journal as journal_module
-from reenact.tape.journal import GENESIS, Packer, Piece, link, unpack
+from reenact.tape.journal import GENESIS, STORED_BYTES, ClosePacker, Packer, Piece, link, unpack
 from tests.tape.records import beginning, each, exchange, packed, records, run
 
 batches = st.lists(st.lists(records, min_size=1, max_size=5), max_size=8)
@@ -41,10 +41,11 @@ def test_every_sort_of_record_is_tried() -> None:
     assert set(each) == set(ev.Record.__subclasses__())
 
 
+@pytest.mark.parametrize("kind", [Packer, ClosePacker])
 @settings(deadline=None)
 @given(batches)
-def test_any_records_come_back(batches: list[list[ev.AnyRecord]]) -> None:
-    assert unpacked(packed(batches)) == batches
+def test_any_records_come_back(kind: type[Packer], batches: list[list[ev.AnyRecord]]) -> None:
+    assert unpacked(packed(batches, kind)) == batches
 
 
 @settings(deadline=None)
@@ -52,7 +53,7 @@ def test_any_records_come_back(batches: list[list[ev.AnyRecord]]) -> None:
 def test_records_come_back_over_many_segments(batches: list[list[ev.AnyRecord]], size: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(journal_module, "SEGMENT_BYTES", size)
-        pieces = packed(batches)
+        pieces = packed(batches, ClosePacker)
         assert unpacked(pieces) == batches
         if size == 0:
             assert [piece.segment for piece in pieces] == list(range(len(pieces)))
@@ -68,25 +69,33 @@ def test_another_process_goes_on_in_a_segment_of_its_own(
     assert unpacked([*pieces, *(packer.pack(batch) for batch in two)]) == one + two
 
 
-def test_a_piece_can_be_read_without_the_later_ones() -> None:
-    pieces = packed(run())
+@pytest.mark.parametrize("kind", [Packer, ClosePacker])
+def test_a_piece_can_be_read_without_the_later_ones(kind: type[Packer]) -> None:
+    pieces = packed(run(), kind)
     for upto in range(len(pieces) + 1):
         assert unpacked(pieces[:upto]) == run()[:upto]
 
 
-def test_large_records_come_back() -> None:
+@pytest.mark.parametrize("kind", [Packer, ClosePacker])
+def test_large_records_come_back(kind: type[Packer]) -> None:
     data = b"".join(hashlib.sha256(b"%d" % at).digest() for at in range(60_000))
     batch: list[ev.AnyRecord] = [ev.Part(0, 2, 0, data), ev.Part(0, 2, 0, b"x" * 5_000_000)]
-    assert unpacked(packed([batch, batch])) == [batch, batch]
+    assert unpacked(packed([batch, batch], kind)) == [batch, batch]
+
+
+@pytest.mark.parametrize("beyond", range(-40, 10))
+def test_pieces_of_about_the_size_up_to_which_they_are_stored_come_back(beyond: int) -> None:
+    batches: list[list[ev.AnyRecord]] = [[ev.Part(0, 2, 0, b"x" * (STORED_BYTES + beyond))], [ev.Part(0, 2, 0, b"y")]]
+    assert unpacked(packed(batches)) == batches
 
 
 def test_an_empty_journal_is_empty() -> None:
     assert unpacked([]) == []
 
 
-def test_what_repeats_costs_little() -> None:
+def test_what_repeats_costs_little_when_the_run_is_over() -> None:
     text = b"".join(b"%x" % hash((at, "word")) for at in range(400))
-    pieces = packed([[ev.Part(0, 2, 0, text)] for _ in range(50)])
+    pieces = packed([[ev.Part(0, 2, 0, text)] for _ in range(50)], ClosePacker)
     assert sum(len(piece.data) for piece in pieces) < 2 * len(text)
 
 
@@ -101,10 +110,12 @@ def test_the_chain_is_what_the_schema_says() -> None:
         assert piece.chain == chain
 
 
-def test_a_segment_is_one_zstd_frame_of_msgpack_arrays() -> None:
+@pytest.mark.parametrize("kind", [Packer, ClosePacker])
+def test_a_segment_is_one_zstd_frame_of_msgpack_arrays(kind: type[Packer]) -> None:
     """With no code of ours: this is what somebody else would write to read a tape."""
-    frame = zstandard.ZstdDecompressor().decompressobj()
-    plain = [msgspec.msgpack.decode(frame.decompress(piece.data)) for piece in packed(run(1))]
+    pieces = packed(run(1), kind)
+    frames = {piece.segment: zstandard.ZstdDecompressor().decompressobj() for piece in pieces}
+    plain = [msgspec.msgpack.decode(frames[piece.segment].decompress(piece.data)) for piece in pieces]
     assert plain[0] == [[0, beginning()[0].manifest], [1, 0, "0", "main"]]  # type: ignore[union-attr]
     assert plain[1][1] == [4, 0, 1, 1, b'{"status":200,"headers":[]}', None]
 
@@ -116,9 +127,10 @@ def changed(piece: Piece, field: str, value: object) -> Piece:
     return msgspec.structs.replace(piece, **{field: value})
 
 
-def test_every_single_bit_of_data_and_chain_counts() -> None:
+@pytest.mark.parametrize("kind", [Packer, ClosePacker])
+def test_every_single_bit_of_data_and_chain_counts(kind: type[Packer]) -> None:
     """All of them are tried."""
-    pieces, tried = packed(run(2)), 0
+    pieces, tried = packed(run(2), kind), 0
     for at, piece in enumerate(pieces):
         before = pieces[:at]
         for field in ("data", "chain"):

@@ -363,7 +363,7 @@ def test_a_journal_whose_end_is_missing_is_read_as_far_as_it_goes_and_found_by_a
     """No chain can tell what would have come after it; the tables of a closed tape do."""
     path = written(tmp_path / "run-1.tape", run())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(close_module, "_PACK_ANEW_BYTES", 0)
+        patch.setattr(close_module, "_PIECE_BYTES", 0)
         close(path, 0)
     pieces = pieces_of(path)
     assert check(path).state is State.SOUND

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import msgspec
 
 from reenact.engine.divergence import Request
@@ -14,8 +12,7 @@ Headers = tuple[tuple[str, str], ...]
 _headers_decoder = msgspec.json.Decoder(list[tuple[str, str]])
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(msgspec.Struct, frozen=True):
     """`name` is the method and URL of HTTP, else a label; `headers` are empty but for HTTP."""
 
     kind: Kind

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from asyncio import CancelledError
 from collections.abc import Awaitable, Callable
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
+
+import msgspec
 
 from reenact import _real
 from reenact.engine.boundary import Cut, Perform, Refuse, Serve
@@ -13,7 +15,7 @@ from reenact.engine.divergence import Datum, Divergence, What
 from reenact.engine.failure import encode
 from reenact.engine.gate import Gate, gate_of
 from reenact.engine.lane import _LANE, MUTED, Lane, get_lane
-from reenact.engine.order import PATIENCE, Strand
+from reenact.engine.order import PATIENCE, Order, Strand
 from reenact.engine.session import Session
 from reenact.errors import DivergenceError
 from reenact.tape.event import LAST, NO_TICK, Failed, Kind, Part, PartKind
@@ -22,11 +24,12 @@ from reenact.tape.reader import Event
 STUCK_AFTER_NS = 3_000_000_000
 COMMIT_WITHIN_NS = 200_000_000
 _DURABLE = (Kind.HTTP, Kind.CONNECT)
+_CHUNK = PartKind.CHUNK
 
 Revive = Callable[[Failed], BaseException]
 
 
-class Answer(NamedTuple):
+class Answer(msgspec.Struct, frozen=True):
     """A part of what came back, as the seam writes it. What could fail to be written is given as a function."""
 
     kind: PartKind
@@ -37,7 +40,7 @@ class Answer(NamedTuple):
 class Crossing:
     """An event under way. `served` is the tape's event when the tape answers."""
 
-    __slots__ = ("_head_at", "_lane", "_parts", "_revive", "_session", "closed", "event", "kind", "served")
+    __slots__ = ("_due", "_lane", "_parts", "_revive", "_session", "closed", "event", "kind", "served")
 
     def __init__(
         self, lane: Lane, session: Session, kind: Kind, event: int, served: Event | None, revive: Revive
@@ -46,7 +49,7 @@ class Crossing:
         self._session = session
         self._revive = revive
         self._parts = 0
-        self._head_at = 0
+        self._due = 0
         self.kind = kind
         self.event = event
         self.served = served
@@ -97,14 +100,16 @@ class Crossing:
                 return self._give(*self._next_served(), strand)
             # until its turn comes the lane runs nothing of its own: what a finalizer does meanwhile is not ours to see
             _LANE.set(MUTED)
-            session.order.park(strand)
+            order = session.order
+            if not order.has_alone(strand):
+                order.park(strand)
             try:
                 answer = perform()
             except BaseException as error:
-                _turn(session, strand)
+                _turn(order, strand)
                 self._failed(error)
                 raise
-            _turn(session, strand)
+            _turn(order, strand)
             self._keep_answer(answer)
             return answer
         finally:
@@ -240,32 +245,39 @@ class Crossing:
     # What is kept, and what is given
 
     def _keep_answer(self, answer: Answer) -> None:
-        kind, data, encode = answer
-        if encode is not None:
-            try:
-                data = encode()
-            except Exception as fault:  # noqa: BLE001  a fault of ours never reaches the agent
-                self._session.fault(fault)
-        self._keep(kind, data)
+        if answer.encode is None:
+            self._keep(answer.kind, answer.data)
+            return
+        try:
+            data = answer.encode()
+        except Exception as fault:  # noqa: BLE001  a fault of ours never reaches the agent
+            self._session.fault(fault)
+            data = answer.data
+        self._keep(answer.kind, data)
 
     def _keep(self, kind: PartKind, data: bytes, failed: Failed | None = None) -> None:
-        session = self._session
         if self.event < 0 or self.closed:
             return
-        self._parts += 1
-        last = kind in LAST
-        self.closed = last
+        session = self._session
         at = session.elapsed()
         session.keep(Part(self.event, kind, at, data, failed))
-        if last:
+        if kind is _CHUNK:
+            if at > self._due and self.kind in _DURABLE:
+                self._commit_long(at)
+        elif kind in LAST:
+            self.closed = True
             self._lane.current = -1
-        if self.kind in _DURABLE:
-            if last:
+            if self.kind in _DURABLE:
                 session.commit()
-            elif kind is not PartKind.CHUNK:
-                self._head_at = at
-            elif at - max(session.committed, self._head_at) > COMMIT_WITHIN_NS:
-                session.commit()  # a long stream goes on
+        else:
+            self._due = at + COMMIT_WITHIN_NS
+
+    def _commit_long(self, at: int) -> None:
+        """A long stream goes on, and perhaps nothing has been committed for long."""
+        session = self._session
+        if at - session.committed > COMMIT_WITHIN_NS:
+            session.commit()
+        self._due = session.committed + COMMIT_WITHIN_NS
 
     def _failed(self, error: BaseException) -> None:
         try:
@@ -313,9 +325,8 @@ class Crossing:
         raise DivergenceError("the agent reads on where it stopped in the recording")
 
 
-def _turn(session: Session, strand: Strand) -> None:
+def _turn(order: Order, strand: Strand) -> None:
     """Waits for this thread's turn in a recording."""
-    order = session.order
     try:
         if not order.arrive(strand):
             order.await_turn(strand)

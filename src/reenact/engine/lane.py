@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextvars import Context, ContextVar, Token
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING
+from weakref import ref
 from zlib import crc32
 
 from reenact import _real
@@ -13,10 +14,49 @@ from reenact.engine.place import Place, agent_place, name_of
 if TYPE_CHECKING:
     from reenact.engine.session import Session
 
-_MAX_PENDING = 8192  # draws at one call site; bounds memory between commits
-_DRAWN_AT: dict[int, tuple[int, CodeType]] = {}  # kind and call site of what `Lane.drawn` holds under a key
+MAX_PENDING = 8192  # draws of one kind at one call site; bounds memory between commits
+_SPAN = 64  # addresses of code lie further apart than there are kinds
+_DRAWN_AT: dict[int, tuple[int, CodeType]] = {}  # kind and call site by key, see `Drawn`
 
 type_of_draw = int | float | bytes | list[int]
+
+
+class Drawn(dict[int, list[type_of_draw]]):
+    """What a lane has drawn and nobody has taken yet: values in order, by the address of the code that drew plus kind.
+
+    A look-up makes the list that is missing, for code that is on the stack.
+    """
+
+    __slots__ = ("_lane",)
+
+    def __init__(self, lane: Lane) -> None:
+        super().__init__()
+        self._lane = ref(lane)
+
+    def __missing__(self, key: int) -> list[type_of_draw]:
+        values: list[type_of_draw] = []
+        lane = self._lane()
+        if lane is None or lane.session is None:
+            return values  # the run is over, in another thread, since who asks has seen that it goes on
+        if key not in _DRAWN_AT:
+            frame = _real.getframe(1)
+            while not 0 < key - id(frame.f_code) < _SPAN:
+                assert frame.f_back is not None  # noqa: S101  who asks is on the stack
+                frame = frame.f_back
+            name_of(frame)  # keeps the code, and so its address
+            _DRAWN_AT[key] = key - id(frame.f_code), frame.f_code
+        dirty = lane.session.dirty
+        # no call from here on, so that no other thread, signal or finalizer comes in between
+        if key in self:
+            return self[key]
+        self[key] = values
+        dirty[lane] = True
+        return values
+
+    def take(self) -> list[tuple[int, CodeType, list[type_of_draw]]]:
+        """Kind, call site and values. What is drawn meanwhile is in it, or will be in the next."""
+        taken = [(key, self.pop(key, None)) for key in list(self)]
+        return [(*_DRAWN_AT[key], values) for key, values in taken if values]
 
 
 class Lane:
@@ -57,7 +97,7 @@ class Lane:
         self.events = 0
         self.last_http = -1
         self.current = -1
-        self.drawn: dict[int, list[type_of_draw]] = {}
+        self.drawn = Drawn(self)
         self.out: list[tuple[int, bytes]] = []
 
     def child(self, name: str) -> Lane:
@@ -74,29 +114,19 @@ class Lane:
         return self.marks
 
     def drew(self, kind: int, frame: FrameType, value: type_of_draw) -> None:
-        """Keeps a draw until the next commit. On the path of every reading of the clock."""
-        key = id(frame.f_code) + kind  # addresses of code lie further apart than there are kinds
-        try:
-            values = self.drawn[key]
-            values.append(value)  # no other thread runs between these two: none takes the list away
-        except KeyError:
-            self._drew_first(key, kind, frame, value)
-        else:
-            if len(values) == _MAX_PENDING and self.session is not None:
-                self.session.flush(self)
+        """Keeps a draw until the next commit. `frame` is the call site, and on the stack.
 
-    def _drew_first(self, key: int, kind: int, frame: FrameType, value: type_of_draw) -> None:
-        """The first draw of that kind and call site since the last commit."""
-        name_of(frame)  # keeps the code, and so its address
-        _DRAWN_AT[key] = kind, frame.f_code
-        self.drawn[key] = [value]
+        The seam of the clock, which is read more often than anything, does the same in its own lines.
+        """
+        values = self.drawn[id(frame.f_code) + kind]
+        values.append(value)  # no other thread runs between these two: none takes the list away
+        if len(values) == MAX_PENDING:
+            self.spill()
+
+    def spill(self) -> None:
+        """Many draws wait for a commit: they need not do so in memory."""
         if self.session is not None:
-            self.session.dirty.add(self)
-
-    def take_drawn(self) -> list[tuple[int, CodeType, list[type_of_draw]]]:
-        """What it has drawn and nobody has taken: kind, call site, values in order."""
-        drawn, self.drawn = self.drawn, {}
-        return [(*_DRAWN_AT[key], values) for key, values in drawn.items()]
+            self.session.flush(self)
 
 
 MUTED = Lane(None, "", -1, "")

@@ -79,7 +79,11 @@ class Strand:
 
 
 class Order:
-    """The baton of one run. `forced` is given in replay: the ticks before which a strand that held on was passed by."""
+    """The baton of one run. `forced` is given in replay: the ticks before which a strand that held on was passed by.
+
+    `alone` while the run has one strand: that may keep the baton while it waits for the world, as nobody wants it.
+    Should another come meanwhile, it passes the first one by, as it does anyone who is blocked.
+    """
 
     def __init__(self, forced: frozenset[int] | None = None) -> None:
         self._lock = _real.RLock()
@@ -94,6 +98,7 @@ class Order:
         self._sampled = 0
         self._held_since = 0
         self._sample: tuple[int, Strand | None, str] = (-1, None, "")
+        self.alone = False
         self.cursor = 0
         self.handed: Callable[[], None] | None = None
 
@@ -104,6 +109,10 @@ class Order:
     def has(self, strand: Strand) -> bool:
         """Whether the strand may run: it holds the baton, or was passed by while it did."""
         return self._running is strand or strand in self._loose
+
+    def has_alone(self, strand: Strand) -> bool:
+        """Whether the strand holds the baton and nobody else is there who could want it."""
+        return self.alone and self._running is strand and not self._ready
 
     def park(self, strand: Strand) -> None:
         """The strand gives the baton back: it has crossed a boundary, blocks, or has ended."""
@@ -154,6 +163,11 @@ class Order:
 
     def arrive(self, strand: Strand, tick: int = -1) -> bool:
         """Something came for the strand from outside; in replay it is `tick`. True when its turn has come at once."""
+        alone = self.alone and self._running is strand and not (self._ready or self._arrived)
+        if alone and (tick < 0 or tick == self.cursor):
+            strand.tick = self.cursor
+            self.cursor += 1
+            return True
         with self._lock:
             self._put_down(strand)
             if self._running is None and not self._ready:

@@ -50,8 +50,12 @@ def is_library(filename: str) -> bool:
 
 def agent_place(frame: FrameType | None) -> Place | None:
     """The innermost line of the agent's own on the stack of this lane; None when it has none."""
-    while frame is not None and id(frame.f_code) not in BOTTOM:
-        if not is_library(frame.f_code.co_filename):
-            return Place(frame.f_code.co_filename, frame.f_lineno, name_of(frame))
+    while frame is not None:
+        code = frame.f_code
+        if id(code) in BOTTOM:
+            return None
+        filename = code.co_filename
+        if not (_LIBRARY[filename] if filename in _LIBRARY else is_library(filename)):
+            return Place(filename, frame.f_lineno, name_of(frame))
         frame = frame.f_back
     return None

@@ -49,7 +49,7 @@ class Session:
         tape = plan.prefix
         self.order = Order(None if tape is None else frozenset(tape.forced))
         self.began = _real.monotonic_ns()
-        self.dirty: set[Lane] = set()
+        self.dirty: dict[Lane, bool] = {}
         self.divergences: list[Divergence] = []
         self.drifts: dict[str, int] = {}
         self.faults: list[str] = []
@@ -114,6 +114,7 @@ class Session:
         """The calling thread is `strand` from now on; what it was before."""
         previous = self._strands.get(_real.get_ident())
         self._strands[_real.get_ident()] = strand
+        self.order.alone = len(self._strands) == 1
         strand.ident, strand.native_id = _real.get_ident(), _real.get_native_id()
         return previous
 
@@ -123,12 +124,14 @@ class Session:
             self._strands.pop(_real.get_ident(), None)
         else:
             self._strands[_real.get_ident()] = strand
+        self.order.alone = len(self._strands) == 1
 
     def forget_strand(self) -> None:
         """The calling thread ends."""
         strand = self._strands.pop(_real.get_ident(), None)
         if strand is not None:
             self.order.park(strand)
+            self.order.alone = len(self._strands) == 1
 
     def expiry(self, lane: Lane) -> int:
         """The tick at which the next wait with a timeout of `lane` runs out on tape; -1: none does."""
@@ -168,7 +171,7 @@ class Session:
             return
         try:
             while self.dirty:
-                self.flush(self.dirty.pop())
+                self.flush(self.dirty.popitem()[0])
             self.writer.commit()
             self.committed = self.elapsed()
         except Exception as error:  # noqa: BLE001
@@ -177,9 +180,11 @@ class Session:
     def flush(self, lane: Lane) -> None:
         """Moves what a lane has drawn and written into the journal."""
         with self._flushing:  # or what was taken first might be kept last
-            drawn = [(kind, self._code_site(code), values) for kind, code, values in lane.take_drawn()]
+            drawn = [(kind, self._code_site(code), values) for kind, code, values in lane.drawn.take()]
             if drawn:
                 self.keep(ev.Draws(lane.index, drawn))
+            if not lane.out:
+                return
             out, lane.out = lane.out, []
             start = 0
             for end in range(1, len(out) + 1):
@@ -292,7 +297,7 @@ class Session:
                 self.latch(divergence)
         if self.writer is not None:
             lane.out.append((stream, data))
-            self.dirty.add(lane)
+            self.dirty[lane] = True
 
     # Divergence
 

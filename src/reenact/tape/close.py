@@ -6,20 +6,20 @@ import shlex
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
+from itertools import chain
 from pathlib import Path
 
 import msgspec
 
 from reenact.tape import event as ev
-from reenact.tape.journal import Packer, Piece, unpack, weight
+from reenact.tape.journal import ClosePacker, Piece, unpack, weight
 from reenact.tape.reader import Event, Recording, read
 
 Count = Callable[[Recording], Mapping[str, int]]
 
 UNKNOWN_STATUS = -999
 RECORDING = "recording"
-_PACK_ANEW_BYTES = 64 * 1024 * 1024
-_PACK_ANEW_LEVEL = 9
+_LARGE_BYTES = 64 * 1024 * 1024  # a tape beyond this is packed less closely: somebody waits for it
 _PIECE_BYTES = 128 * 1024
 
 
@@ -99,27 +99,24 @@ def _rewrite(path: Path, recording: Recording, extra: list[ev.AnyRecord]) -> Non
     with closing(sqlite3.connect(path, isolation_level=None, timeout=30)) as db:
         db.execute("BEGIN IMMEDIATE")
         old = [Piece(*row) for row in db.execute("SELECT id, segment, data, chain FROM piece ORDER BY id")]
-        if sum(len(piece.data) for piece in old) <= _PACK_ANEW_BYTES:
-            db.execute("DELETE FROM piece")
-            new = list(_packed(unpack(old), extra))
-        else:
-            last = old[-1]
-            new = [Packer(last.id + 1, last.segment + 1, last.chain).pack(extra)] if extra else []
-        db.executemany("INSERT INTO piece VALUES (?, ?, ?, ?)", ((p.id, p.segment, p.data, p.chain) for p in new))
+        large = sum(len(piece.data) for piece in old) > _LARGE_BYTES
+        db.execute("DELETE FROM piece")
+        for piece in _packed(chain(unpack(old), [extra]), ClosePacker(large=large)):
+            db.execute("INSERT INTO piece VALUES (?, ?, ?, ?)", (piece.id, piece.segment, piece.data, piece.chain))
+            recording.pieces, recording.digest = piece.id, piece.chain
         db.executemany("INSERT OR REPLACE INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows_of(recording))
         db.executemany("INSERT OR REPLACE INTO run VALUES (?, ?)", recording.summary.items())
         db.execute("COMMIT")
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         db.execute("PRAGMA journal_mode = DELETE")
         db.execute("VACUUM")
-    if new:
-        recording.pieces, recording.digest = new[-1].id, new[-1].chain
 
 
-def _packed(batches: Iterable[list[ev.AnyRecord]], extra: list[ev.AnyRecord]) -> Iterator[Piece]:
+def _packed(batches: Iterable[list[ev.AnyRecord]], packer: ClosePacker) -> Iterator[Piece]:
     """The same records in fewer, better compressed pieces."""
-    packer, pending, size = Packer(level=_PACK_ANEW_LEVEL), [], 0
-    for batch in (*batches, extra):
+    pending: list[ev.AnyRecord] = []
+    size = 0
+    for batch in batches:
         pending.extend(batch)
         size += sum(weight(record) for record in batch)
         if size > _PIECE_BYTES:

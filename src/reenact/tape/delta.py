@@ -15,6 +15,7 @@ from reenact.tape.event import Delta
 MAX_BASES = 16
 MAX_BASE_BYTES = 64 * 1024 * 1024
 MIN_SHARED = 64
+_AT_ONCE = 4096  # bytes of which the first that differs is found by arithmetic, in one step
 
 
 class Bodies:
@@ -37,7 +38,7 @@ class Bodies:
                     break
         delta = Delta(-1, 0, 0, body)
         if best >= 0:
-            suffix = _shared_suffix(self._bases[best], body, prefix)
+            suffix = _shared_suffix(self._bases[best], body, prefix, self._tails.get(best, 0))
             delta = Delta(best, prefix, suffix, body[prefix : len(body) - suffix])
             self._tails[event] = suffix
         self._remember(event, body)
@@ -94,13 +95,14 @@ def _shared_prefix(old: bytes, new: bytes, at_least: int, tail: int) -> int:
             break
         high = limit - back
         back = max(back * 16, 64)
-    while low < high:
+    while high - low > _AT_ONCE:
         middle = (low + high + 1) // 2
         if new[low:middle] == old[low:middle]:
             low = middle
         else:
             high = middle - 1
-    return low
+    differing = int.from_bytes(old[low:high]) ^ int.from_bytes(new[low:high])
+    return high - (differing.bit_length() + 7) // 8
 
 
 def _begins(body: bytes, prefix: memoryview) -> bool:
@@ -108,18 +110,22 @@ def _begins(body: bytes, prefix: memoryview) -> bool:
     return not prefix or body.removeprefix(prefix) is not body
 
 
-def _shared_suffix(old: bytes, new: bytes, prefix: int) -> int:
+def _shared_suffix(old: bytes, new: bytes, prefix: int, tail: int) -> int:
+    """Length of the common suffix beyond the common prefix; most often it is as long as the predecessor's `tail`."""
     limit = min(len(old), len(new)) - prefix
-    low, high = 0, min(limit, 64)
-    while high and old[len(old) - high :] == new[len(new) - high :]:
+    low, high = 0, min(limit, tail + MIN_SHARED)
+    while old[len(old) - high :] == new[len(new) - high :]:
         low = high
         if high == limit:
             return low
         high = min(limit, high * 4)
-    while low < high:
+    while high - low > _AT_ONCE:
         middle = (low + high + 1) // 2
         if old[len(old) - middle :] == new[len(new) - middle :]:
             low = middle
         else:
             high = middle - 1
-    return low
+    differing = int.from_bytes(old[len(old) - high : len(old) - low]) ^ int.from_bytes(
+        new[len(new) - high : len(new) - low]
+    )
+    return low + ((differing & -differing).bit_length() - 1) // 8 if differing else high

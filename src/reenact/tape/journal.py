@@ -15,7 +15,10 @@ GENESIS = bytes(32)
 MAX_PIECE_BYTES = 1 << 30
 _SLICE_BYTES = 1024
 SEGMENT_BYTES = 16 * 1024 * 1024
-_LEVEL = 1  # the agent waits for it; a tape is packed anew, and smaller, when its run is over
+STORED_BYTES = 16 * 1024
+_STORED = b"\x28\xb5\x2f\xfd\xa0"  # magic number; one segment, whose size follows in four bytes
+_LEVEL = 1
+_CLOSE_LEVEL, _LARGE_LEVEL = 9, 3
 _WINDOW_LOG = 21
 
 _encoder = msgspec.msgpack.Encoder()
@@ -44,31 +47,57 @@ def _is_piece(piece: Piece) -> bool:
 
 
 class Packer:
-    """Turns batches of records into pieces."""
+    """Turns batches of records into pieces while their run goes on and waits for each.
 
-    def __init__(self, next_id: int = 1, segment: int = 0, chain: bytes = GENESIS, level: int = _LEVEL) -> None:
+    Every piece is a frame of its own. A small one is stored as it is: packing it would cost more than it saves.
+    """
+
+    def __init__(self, next_id: int = 1, segment: int = 0, chain: bytes = GENESIS) -> None:
         self._next_id = next_id
         self._segment = segment
         self.chain = chain
+
+    def pack(self, records: Sequence[AnyRecord]) -> Piece:
+        """The records as the next piece."""
+        raw = _encode(records)
+        return self._piece(_stored(raw) if len(raw) <= STORED_BYTES else zstandard.compress(raw, _LEVEL), ends=True)
+
+    def _piece(self, data: bytes, *, ends: bool) -> Piece:
+        """`ends`: with it ends its segment."""
+        self.chain = link(self.chain, self._next_id, self._segment, data)
+        piece = Piece(self._next_id, self._segment, data, self.chain)
+        self._next_id += 1
+        self._segment += ends
+        return piece
+
+
+class ClosePacker(Packer):
+    """Packs the records of a run that is over: the pieces of a segment are one long frame, flushed after each."""
+
+    def __init__(self, *, large: bool = False) -> None:
+        super().__init__()
+        level = _LARGE_LEVEL if large else _CLOSE_LEVEL
         params = zstandard.ZstdCompressionParameters.from_level(level, window_log=_WINDOW_LOG)
         self._compressor = zstandard.ZstdCompressor(compression_params=params)
         self._frame = self._compressor.compressobj()
         self._frame_bytes = 0
 
     def pack(self, records: Sequence[AnyRecord]) -> Piece:
-        """The records as the next piece; the frame is flushed, so that the piece can be read without a later one."""
+        """The records as the next piece. It can be read without a later one, but not without those before it."""
         raw = _encode(records)
         self._frame_bytes += len(raw)
         full = self._frame_bytes > SEGMENT_BYTES
         mode = zstandard.COMPRESSOBJ_FLUSH_FINISH if full else zstandard.COMPRESSOBJ_FLUSH_BLOCK
         data = self._frame.compress(raw) + self._frame.flush(mode)
-        self.chain = link(self.chain, self._next_id, self._segment, data)
-        piece = Piece(self._next_id, self._segment, data, self.chain)
-        self._next_id += 1
         if full:
             self._frame, self._frame_bytes = self._compressor.compressobj(), 0
-            self._segment += 1
-        return piece
+        return self._piece(data, ends=full)
+
+
+def _stored(raw: bytes) -> bytes:
+    """A zstd frame that holds bytes as they are: one raw block (RFC 8878, 3.1.1)."""
+    size = len(raw)
+    return b"".join((_STORED, size.to_bytes(4, "little"), (size << 3 | 1).to_bytes(3, "little"), raw))
 
 
 def _encode(records: Sequence[AnyRecord]) -> bytes:

@@ -66,7 +66,7 @@ _USER_IN_URL = re.compile(r"(?<=://)[^/\s@]+(?=@)")
 
 def redact_headers(headers: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     """The headers with the values of credentials replaced."""
-    return tuple((name, REDACTED if is_secret_header(name) else value) for name, value in headers)
+    return tuple([(name, REDACTED if is_secret_header(name) else value) for name, value in headers])
 
 
 @cache

@@ -11,6 +11,7 @@ from reenact.tape.event import AnyRecord
 from reenact.tape.journal import Packer, Piece
 
 _SPILL_RECORDS = 4096
+_INSERT = "INSERT INTO piece VALUES (?, ?, ?, ?)"
 
 
 class TapeWriter:
@@ -59,21 +60,21 @@ class TapeWriter:
                 self._unwritten.append(self._packer.pack(records))
             if not self._unwritten:
                 return None
-            # what could not be written the last time goes first: a piece that is missing would cut the tape there
-            rows = [(piece.id, piece.segment, piece.data, piece.chain) for piece in self._unwritten]
-            if len(rows) == 1:
-                self._db.execute("INSERT INTO piece VALUES (?, ?, ?, ?)", rows[0])
-            else:
-                self._insert_together(rows)
             piece = self._unwritten[-1]
+            if len(self._unwritten) == 1:
+                self._db.execute(_INSERT, (piece.id, piece.segment, piece.data, piece.chain))
+            else:
+                self._insert_together()
             self._unwritten.clear()
             self.commits += 1
             return piece
 
-    def _insert_together(self, rows: list[tuple[int, int, bytes, bytes]]) -> None:
+    def _insert_together(self) -> None:
+        """What could not be written the last time goes first: a piece that is missing would cut the tape there."""
+        rows = [(piece.id, piece.segment, piece.data, piece.chain) for piece in self._unwritten]
         self._db.execute("BEGIN IMMEDIATE")
         try:
-            self._db.executemany("INSERT INTO piece VALUES (?, ?, ?, ?)", rows)
+            self._db.executemany(_INSERT, rows)
             self._db.execute("COMMIT")
         except BaseException:
             self._db.execute("ROLLBACK")

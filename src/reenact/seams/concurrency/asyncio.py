@@ -187,7 +187,7 @@ class _Gates:
         """One wait of the loop for something to do."""
         return self._select_recording() if self._replaying is None else self._select_replaying(self._replaying)
 
-    def _select_recording(self) -> Any:  # noqa: C901  one wait, told in one piece
+    def _select_recording(self) -> Any:
         loop = self._loop
         now = self._clock()
         wait: float | None = None
@@ -196,7 +196,7 @@ class _Gates:
         elif loop._scheduled:
             wait = max(loop._scheduled[0].when() - now, 0.0)
         fired = False
-        if not loop._stopping:
+        if not loop._stopping and not self._carries_on(now):
             first, until = self._first_due(now)
             for gate in self._recording:
                 rest = gate.rest(until if gate is first else -math.inf)
@@ -207,14 +207,15 @@ class _Gates:
                     wait = PATIENCE if wait is None or gate is first else min(wait, PATIENCE)
             if fired:
                 self.now = max(self.now, until)
-        if not fired:
-            self._go_to(now)
         events = self._select(wait)
         for gate in self._recording:
             gate.claim()
         if not fired:
             self._go_to(self._clock())
         return events
+
+    def _carries_on(self, now: float) -> bool:
+        return len(self._recording) == 1 and self._recording[0].carries_on(now)
 
     def _go_to(self, now: float) -> None:
         """Time goes on, but never past a timer of a run: that fires when its gate has let it in and written it down."""

@@ -61,7 +61,7 @@ class LoopGate:
         order, strand = self.session.order, self.strand
         if strand.take():
             self._owes()
-        elif self.busy() and not order.has(strand):
+        elif not order.has(strand) and self.busy():
             if not self.session.exclusive:
                 # other runs and the rest of the process turn on this loop too: it never waits for one of them
                 order.leave(strand)
@@ -136,6 +136,13 @@ class RecordGate(LoopGate):
     async def tick(self, tick: int) -> None:
         """Only a replay waits for ticks of a tape."""
         raise NotImplementedError(tick)
+
+    def carries_on(self, now: float) -> bool:
+        """Whether there is nothing to let in, and nobody else is there: so it is in most turns of a loop."""
+        scheduled = self._loop._scheduled
+        if self._arrived or self._owed >= 0 or self._asking or (scheduled and scheduled[0].when() <= now):
+            return False
+        return self.session.order.has_alone(self.strand) and not self.busy()
 
     def rest(self, now: float) -> Rest:
         """Called whenever the loop is about to wait. Timers up to `now` may be let in."""

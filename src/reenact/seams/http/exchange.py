@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import chain
 
 import msgspec
 
@@ -51,7 +52,11 @@ def begin(lane: Lane, build: Callable[[], Call], revive: Revive) -> Crossing | N
 
 def text_pairs(raw: Iterable[tuple[bytes, bytes]]) -> list[tuple[str, str]]:
     """Raw headers as text. Latin-1 maps every byte to one character and back."""
-    return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in raw]
+    flat = [*chain.from_iterable(raw)]
+    texts = b"\n".join(flat).decode("latin-1").split("\n")  # all at once; no header has a line's end in it
+    if len(texts) != len(flat):
+        texts = [part.decode("latin-1") for part in flat]
+    return [*zip(texts[::2], texts[1::2], strict=True)]
 
 
 def raw_pairs(pairs: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:

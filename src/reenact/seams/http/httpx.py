@@ -19,6 +19,8 @@ from reenact.seams.http.exchange import Head, begin, decode_head, encode_head, r
 from reenact.seams.patch import Patches
 from reenact.tape.event import Failed, Kind, PartKind
 
+_CHUNK = PartKind.CHUNK
+_END = Answer(PartKind.END, b"")
 _INSIDE = ("ASGITransport", "WSGITransport", "MockTransport")
 
 
@@ -109,12 +111,10 @@ class _Seam:
                 pull = self._crossing.pull
 
                 def following() -> Answer:
-                    return _chunk(next(chunks, None))
+                    data = next(chunks, None)
+                    return _END if data is None else Answer(_CHUNK, bytes(data))
 
-                while True:
-                    answer = pull(following)
-                    if answer.kind is PartKind.END:
-                        return
+                while (answer := pull(following)).kind is _CHUNK:
                     yield answer.data
 
             def close(self) -> None:
@@ -136,12 +136,9 @@ class _Seam:
                         # the connection goes back before the end is told, so that nothing is left to wait for
                         real, self._real = self._real, None
                         await real.aclose()
-                    return _chunk(data)
+                    return _END if data is None else Answer(_CHUNK, bytes(data))
 
-                while True:
-                    answer = await self._crossing.apull(following)
-                    if answer.kind is PartKind.END:
-                        return
+                while (answer := await self._crossing.apull(following)).kind is _CHUNK:
                     yield answer.data
 
             async def aclose(self) -> None:
@@ -221,7 +218,3 @@ def _head(real: Any) -> Answer:
         return encode_head(Head(real.status_code, text_pairs(real.headers.raw), reason, version))
 
     return Answer(PartKind.HEAD, b"", encode)
-
-
-def _chunk(data: bytes | None) -> Answer:
-    return Answer(PartKind.END, b"") if data is None else Answer(PartKind.CHUNK, bytes(data))

@@ -10,7 +10,7 @@ from typing import Any
 from reenact import _real
 from reenact.engine.call import Call
 from reenact.engine.crossing import Answer, Crossing
-from reenact.engine.lane import get_lane
+from reenact.engine.lane import MAX_PENDING, get_lane
 from reenact.seams.patch import Patches
 from reenact.tape.event import DrawKind, Failed, Kind, PartKind
 
@@ -49,12 +49,15 @@ def _clock(name: str, drawn: DrawKind, real: Callable[[], Any]) -> Callable[[], 
 
     def clock() -> Any:
         lane = get_lane()
+        if lane is not None and lane.keeps:  # as `lane.drew`, without the call
+            value = real()
+            values = lane.drawn[id(_getframe(1).f_code) + kind]
+            values.append(value)
+            if len(values) == MAX_PENDING:
+                lane.spill()
+            return value
         if lane is None or lane.session is None:
             return real()
-        if lane.keeps:
-            value = real()
-            lane.drew(kind, _getframe(1), value)
-            return value
         return lane.session.draw(lane, kind, real, _getframe(1))
 
     clock.__name__ = clock.__qualname__ = name
@@ -78,12 +81,12 @@ def _clock_gettime(name: str, kind: DrawKind) -> Callable[[int], Any]:
 def _now(depth: int) -> float:
     """Seconds since 1970 as the lane sees them, or as the machine does outside of any lane."""
     lane = get_lane()
-    if lane is None or lane.session is None:
-        return _real.time()
-    if lane.keeps:
+    if lane is not None and lane.keeps:
         now = _real.time()
         lane.drew(_TIME, _getframe(depth + 1), now)
         return now
+    if lane is None or lane.session is None:
+        return _real.time()
     value = lane.session.draw(lane, _TIME, _real.time, _getframe(depth + 1))
     return float(value)  # type: ignore[arg-type]  # a TIME draw is a float
 
@@ -135,10 +138,20 @@ def _revive(failed: Failed) -> BaseException:
 def _install_datetime(patches: Patches) -> None:
     real, real_date = dt.datetime, dt.date
     from_timestamp, date_from_timestamp = real.fromtimestamp, real_date.fromtimestamp
-    utc = dt.UTC
+    utc, seconds, kind = dt.UTC, _real.time, _TIME
 
     def now(cls: type[dt.datetime], tz: dt.tzinfo | None = None) -> dt.datetime:
-        return _as(cls, from_timestamp(_now(1), tz))
+        lane = get_lane()
+        if lane is not None and lane.keeps:  # as `lane.drew`, without the call
+            value = seconds()
+            values = lane.drawn[id(_getframe(1).f_code) + kind]
+            values.append(value)
+            if len(values) == MAX_PENDING:
+                lane.spill()
+            moment = from_timestamp(value, tz)
+        else:
+            moment = from_timestamp(_now(1), tz)
+        return moment if cls is real else _as(cls, moment)
 
     def utcnow(cls: type[dt.datetime]) -> dt.datetime:
         return _as(cls, from_timestamp(_now(1), utc).replace(tzinfo=None))

@@ -31,9 +31,8 @@ _PLUMBING = frozenset({uuid.__file__, random.__file__, sys.modules["os"].__file_
 
 def install(patches: Patches) -> None:
     """Meets what reads entropy from the machine."""
-    urandom = _bytes(_real.urandom, "urandom")
-    patches.function(os, "urandom", urandom)
-    patches.set(random, "_urandom", urandom)
+    patches.function(os, "urandom", _urandom)
+    patches.set(random, "_urandom", _bytes(_real.urandom, "urandom"))
     if hasattr(os, "getrandom"):
         patches.function(os, "getrandom", _bytes(os.getrandom, "getrandom"))
     patches.function(ssl, "RAND_bytes", _bytes(ssl.RAND_bytes, "RAND_bytes"))
@@ -121,32 +120,38 @@ def _bytes(real: Callable[..., bytes], name: str) -> Callable[..., bytes]:
         lane = get_lane()
         if lane is None or lane.session is None:
             return real(size, *flags)
-        if lane.keeps:
-            value = real(size, *flags)
-            frame = _getframe(1)
-            lane.drew(_ENTROPY, _caller() if frame.f_code.co_filename in _PLUMBING else frame, value)
-            return value
-        return lane.session.draw(lane, DrawKind.ENTROPY, lambda: real(size, *flags), _caller())  # type: ignore[return-value]
+        return lane.session.draw(lane, _ENTROPY, lambda: real(size, *flags), _caller())  # type: ignore[return-value]
 
     entropy.__name__ = entropy.__qualname__ = name
     return entropy
 
 
+def _urandom(size: int, /) -> bytes:
+    lane = get_lane()
+    if lane is not None and lane.keeps:
+        value = _real.urandom(size)
+        lane.drew(_ENTROPY, _getframe(1), value)
+        return value
+    if lane is None or lane.session is None:
+        return _real.urandom(size)
+    return lane.session.draw(lane, _ENTROPY, lambda: _real.urandom(size), _getframe(1))  # type: ignore[return-value]
+
+
 def _uuid4() -> uuid.UUID:
     """As the standard library makes it, without a walk up from there to the caller."""
     lane = get_lane()
-    if lane is None or lane.session is None:
-        return _real_uuid4()
-    data: Any
-    if lane.keeps:
-        data = _real.urandom(16)
+    if lane is not None and lane.keeps:
+        data: Any = _real.urandom(16)
         lane.drew(_ENTROPY, _getframe(1), data)
+    elif lane is None or lane.session is None:
+        return _real_uuid4()
     else:
         data = lane.session.draw(lane, _ENTROPY, lambda: _real.urandom(16), _getframe(1))
     return uuid.UUID(bytes=data, version=4)
 
 
-_uuid4.__name__ = _uuid4.__qualname__ = "uuid4"
+for _made, _name in ((_urandom, "urandom"), (_uuid4, "uuid4")):
+    _made.__name__ = _made.__qualname__ = _name
 
 
 def _uuid(
