@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 
 import msgspec
 import pytest
@@ -219,3 +220,29 @@ def test_any_deltas_give_bodies_or_an_error(deltas: list[Delta]) -> None:
             assert isinstance(reader.restore(event, delta), bytes)
         except TapeCorruptError:
             return
+
+
+def test_a_writer_holds_one_body_of_a_conversation_that_goes_on() -> None:
+    bodies = conversation(60)
+    writer, tracing = Bodies(), []
+    tracemalloc.start()
+    try:
+        for event, body in enumerate(bodies):
+            writer.shrink(event, bytes(bytearray(body)), event - 1)
+            tracing.append(tracemalloc.get_traced_memory()[0])
+    finally:
+        tracemalloc.stop()
+    assert tracing[-1] - tracing[0] < 2 * len(bodies[-1])
+
+
+def test_lanes_that_share_their_beginning_each_keep_their_own_history() -> None:
+    lanes = [conversation(12, seed=f"lane {lane}") for lane in range(4)]
+    shared = conversation(30)[-1][:-20]
+    bodies, near = [], []
+    for step in range(12):
+        for lane in range(4):
+            bodies.append(shared + lanes[lane][step])
+            near.append(len(bodies) - 5 if step else -1)
+    deltas = shrunk(bodies, near)
+    assert restored(deltas) == bodies
+    assert max(len(delta.middle) for delta in deltas[4:]) < 1000

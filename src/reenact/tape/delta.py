@@ -19,10 +19,15 @@ _AT_ONCE = 4096  # bytes of which the first that differs is found by arithmetic,
 
 
 class Bodies:
-    """The recent bodies of one tape, by event. Writer and reader each hold one and forget in the same order."""
+    """The recent bodies of one tape, by event. Writer and reader each hold one and forget in the same order.
+
+    A writer lets go of a body before that when the next one of its lane has nearly all of it: it would not choose it
+    again, and memory that is used anew at once is quick.
+    """
 
     def __init__(self) -> None:
         self._bases: OrderedDict[int, bytes] = OrderedDict()
+        self._sizes: dict[int, int] = {}
         self._tails: dict[int, int] = {}
         self._bytes = 0
 
@@ -41,6 +46,8 @@ class Bodies:
             suffix = _shared_suffix(self._bases[best], body, prefix, self._tails.get(best, 0))
             delta = Delta(best, prefix, suffix, body[prefix : len(body) - suffix])
             self._tails[event] = suffix
+            if best == near and (prefix + suffix) * 8 > len(self._bases[best]) * 7:
+                self._bases[best] = b""
         self._remember(event, body)
         return delta
 
@@ -71,10 +78,11 @@ class Bodies:
         if len(body) < MIN_SHARED:
             return
         self._bases[event] = body
+        self._sizes[event] = len(body)
         self._bytes += len(body)
         while len(self._bases) > MAX_BASES or (self._bytes > MAX_BASE_BYTES and len(self._bases) > 1):
-            forgotten, old = self._bases.popitem(last=False)
-            self._bytes -= len(old)
+            forgotten, _ = self._bases.popitem(last=False)
+            self._bytes -= self._sizes.pop(forgotten)
             self._tails.pop(forgotten, None)
 
 
