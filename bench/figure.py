@@ -25,7 +25,7 @@ class Quantity:
         steps = self.unit.value
         factor, name = next((step for step in reversed(steps) if abs(self.value) >= step[0]), steps[0])
         value = self.value / factor
-        return (f"{value:.3g} {name}" if abs(value) < 1000 else f"{value:,.0f} {name}").strip()
+        return (f"{value:.3g} {name}" if abs(value) < 999.5 else f"{value:,.0f} {name}").strip()
 
 
 @dataclass(frozen=True, slots=True)
