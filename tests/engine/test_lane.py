@@ -145,6 +145,24 @@ def test_draws_are_kept_apart_by_kind_and_call_site(session: Session, main: Lane
     assert draws.draws == [(time_ns, 0, [1, 3]), (time, 0, [0.5, 1.5]), (time_ns, 1, [2, 4])]
 
 
+def test_code_of_the_same_name_draws_in_one_order(session: Session, main: Lane, kept: Kept) -> None:
+    kind = ev.DrawKind.TIME_NS
+    draws = [
+        lambda value: main.drew(kind, sys._getframe(), value),
+        lambda value: main.drew(kind, sys._getframe(), value),
+    ]
+    for value in range(6):
+        draws[value % 2](value)
+    session.commit()
+    for value in range(6, 9):
+        draws[1 - value % 2](value)
+    session.commit()
+    assert [record.draws for record in kept.of(ev.Draws)] == [
+        [(kind, 0, [0, 1, 2, 3, 4, 5])],
+        [(kind, 0, [6, 7, 8])],
+    ]
+
+
 def test_output_is_kept_in_stretches_of_one_stream(session: Session, main: Lane, kept: Kept) -> None:
     out, err = ev.Stream.STDOUT, ev.Stream.STDERR
     for stream, data in ((out, b"a"), (out, b"b"), (err, b"c"), (out, b"d"), (out, b"e")):

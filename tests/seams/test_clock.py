@@ -139,3 +139,15 @@ def test_a_read_more_in_a_line_of_logging_is_drift_and_shifts_nothing(bench: Ben
     verified = run.verify()
     assert verified.passed, verified.told()
     assert verified.document["drifts"] == {"time read once more at __main__:log": 2}
+
+
+def test_call_sites_of_the_same_name_keep_the_order_of_their_readings(bench: Bench) -> None:
+    run = bench.record("""
+        import os, time, uuid
+        readings = [lambda: time.time_ns(), lambda: time.time_ns(), lambda: uuid.uuid4(), lambda: os.urandom(3)]
+        for at in range(8):
+            print(at, readings[at * 3 % 4]())
+        for at in range(3):
+            exec(compile("def read():\\n    return time.time_ns()\\nprint(read())", f"step {at}", "exec"))
+    """)
+    run.reproduced()

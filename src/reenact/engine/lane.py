@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 MAX_PENDING = 8192  # draws of one kind at one call site; bounds memory between commits
 _SPAN = 64  # addresses of code lie further apart than there are kinds
 _DRAWN_AT: dict[int, tuple[int, CodeType]] = {}  # kind and call site by key, see `Drawn`
+_KEYS: dict[tuple[str, int], int] = {}  # of all code of one name, the key of that which drew first
+_SHARED: dict[int, int] = {}  # that one by the key of each
 
 type_of_draw = int | float | bytes | list[int]
 
@@ -24,7 +26,8 @@ type_of_draw = int | float | bytes | list[int]
 class Drawn(dict[int, list[type_of_draw]]):
     """What a lane has drawn and nobody has taken yet: values in order, by the address of the code that drew plus kind.
 
-    A look-up makes the list that is missing, for code that is on the stack.
+    A look-up makes the list that is missing, for code that is on the stack. Code of the same name (two lambdas of one
+    function, say) shares a list: a tape knows call sites by name, and the order of what they drew must not be lost.
     """
 
     __slots__ = ("_lane",)
@@ -38,24 +41,31 @@ class Drawn(dict[int, list[type_of_draw]]):
         lane = self._lane()
         if lane is None or lane.session is None:
             return values  # the run is over, in another thread, since who asks has seen that it goes on
-        if key not in _DRAWN_AT:
+        if key not in _SHARED:
             frame = _real.getframe(1)
             while not 0 < key - id(frame.f_code) < _SPAN:
                 assert frame.f_back is not None  # noqa: S101  who asks is on the stack
                 frame = frame.f_back
-            name_of(frame)  # keeps the code, and so its address
-            _DRAWN_AT[key] = key - id(frame.f_code), frame.f_code
-        dirty = lane.session.dirty
+            kind = key - id(frame.f_code)
+            _DRAWN_AT[key] = kind, frame.f_code
+            _SHARED[key] = _KEYS.setdefault((name_of(frame), kind), key)  # the name keeps the code, and so its address
+        first, dirty = _SHARED[key], lane.session.dirty
         # no call from here on, so that no other thread, signal or finalizer comes in between
-        if key in self:
-            return self[key]
+        if first in self:
+            values = self[first]
+        else:
+            self[first] = values
+            dirty[lane] = True
         self[key] = values
-        dirty[lane] = True
         return values
 
     def take(self) -> list[tuple[int, CodeType, list[type_of_draw]]]:
         """Kind, call site and values. What is drawn meanwhile is in it, or will be in the next."""
-        taken = [(key, self.pop(key, None)) for key in list(self)]
+        keys = list(self)
+        taken = [(key, self.pop(key, None)) for key in keys if _SHARED[key] == key]
+        for key in keys:
+            if _SHARED[key] != key:
+                self.pop(key, None)  # its list has been taken, and from now on it gets another
         return [(*_DRAWN_AT[key], values) for key, values in taken if values]
 
 
