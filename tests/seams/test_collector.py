@@ -12,7 +12,7 @@ from reenact.engine.session import Session
 from reenact.seams.patch import Patches
 from reenact.seams.system import collector
 from reenact.testing import ModelServer, Say
-from tests.runs import Bench, Run, settings
+from tests.runs import Bench, Run, _without_addresses, settings
 from tests.sdk.wire import Wire
 
 HEAD = """
@@ -339,3 +339,22 @@ def test_everything_can_be_put_back() -> None:
     gc.callbacks.remove(mine)
     assert (gc.get_threshold(), gc.callbacks, gc.callbacks[:], gc.collect, gc.get_threshold, gc.set_threshold) == before
     assert gc.callbacks is before[1]
+
+
+def test_finalizers_work_while_the_interpreter_goes_down(bench: Bench) -> None:
+    program = """
+        import os, time, uuid
+        class Last:
+            def __del__(self, write=os.write, now=time.time, make=uuid.uuid4):
+                write(1, b"%d %d\\n" % (now() > 0, len(str(make()))))
+        class Fails:
+            def __del__(self):
+                raise ValueError("in a finalizer")
+        kept = [Last(), Fails(), Last()]
+    """
+    plain, run = bench.plain(program), bench.record(program)
+    assert run.stdout == plain.stdout
+    assert _without_addresses(run.stderr) == _without_addresses(plain.stderr)
+    assert plain.stdout.count(b"1 36") == 2
+    run.verified()
+    assert run.replay().stdout == plain.stdout

@@ -20,7 +20,7 @@ class Patches:
     def __init__(self) -> None:
         self._undo: list[Callable[[], None]] = []
         self._modules = 0
-        self._index: dict[int, list[tuple[ModuleType, str]]] = {}
+        self._index: dict[int, list[tuple[str, str]]] = {}
 
     def set(self, owner: object, name: str, value: object) -> object:
         """Replaces `owner.name` and returns what was there."""
@@ -33,20 +33,24 @@ class Patches:
     def function(self, module: ModuleType, name: str, value: object) -> None:
         """Replaces a module's function, also where other modules have bound it by name already."""
         old = self.set(module, name, value)
-        for other, alias in self._bound(old):
-            if other is not module and other.__dict__.get(alias) is old:
+        for name_of_other, alias in self._bound(old):
+            other = sys.modules.get(name_of_other)
+            if other is not None and other is not module and other.__dict__.get(alias) is old:
                 self.set(other, alias, value)
 
-    def _bound(self, value: object) -> list[tuple[ModuleType, str]]:
-        """Where modules have bound that value. They are looked through once, until there are more of them."""
+    def _bound(self, value: object) -> list[tuple[str, str]]:
+        """Where modules have bound that value. They are looked through once, until there are more of them.
+
+        By name: a reference to the program's main module would have it outlive others when the interpreter goes down.
+        """
         if self._modules != len(sys.modules):
             self._modules, self._index = len(sys.modules), defaultdict(list)
-            for module in list(sys.modules.values()):
+            for key, module in list(sys.modules.items()):
                 # by its __dict__ alone: asking a lazy module for an attribute would import what it stands for
                 names = getattr(module, "__dict__", None)
                 if isinstance(names, dict) and str(names.get("__name__", "")).partition(".")[0] not in _KEEP_BOUND:
                     for alias, bound in list(names.items()):
-                        self._index[id(bound)].append((module, alias))
+                        self._index[id(bound)].append((key, alias))
         return self._index.get(id(value), [])
 
     def method_of_builtin(self, kind: type, name: str, value: object) -> None:
