@@ -15,6 +15,7 @@ from reenact.tape import close as close_module
 from reenact.tape import event as ev
 from reenact.tape.close import UNKNOWN_STATUS, being_written, close, faults_beside, outcome
 from reenact.tape.event import AnyRecord, PartKind
+from reenact.tape.journal import ClosePacker
 from reenact.tape.reader import Recording, read, summary
 from reenact.tape.writer import TapeWriter
 from tests.tape.records import beginning, exchange, pieces_of, run, written
@@ -90,12 +91,21 @@ def test_a_large_recording_stays_in_pieces_that_can_be_read_one_by_one(path: Pat
 
 
 def test_a_very_large_recording_is_packed_as_well(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bool] = []
+
+    class Asked(ClosePacker):
+        def __init__(self, *, large: bool = False) -> None:
+            asked.append(large)
+            super().__init__(large=large)
+
+    monkeypatch.setattr(close_module, "ClosePacker", Asked)
     monkeypatch.setattr(close_module, "_LARGE_BYTES", 100)
     before = what_happened(read(written(path, run())))
     pieces = pieces_of(path)
     closed = close(path, 3)
     assert what_happened(closed) == what_happened(read(path)) == before
     assert len(pieces_of(path)) < len(pieces)
+    assert asked == [True]
     assert (closed.digest, closed.pieces) == (pieces_of(path)[-1].chain, len(pieces_of(path)))
 
 

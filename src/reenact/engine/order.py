@@ -163,6 +163,7 @@ class Order:
 
     def arrive(self, strand: Strand, tick: int = -1) -> bool:
         """Something came for the strand from outside; in replay it is `tick`. True when its turn has come at once."""
+        # as `has_alone`, without the call, and without the lock: nobody else is there
         alone = self.alone and self._running is strand and not (self._ready or self._arrived)
         if alone and (tick < 0 or tick == self.cursor):
             strand.tick = self.cursor

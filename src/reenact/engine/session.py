@@ -49,7 +49,7 @@ class Session:
         tape = plan.prefix
         self.order = Order(None if tape is None else frozenset(tape.forced))
         self.began = _real.monotonic_ns()
-        self.dirty: dict[Lane, bool] = {}
+        self.dirty: dict[Lane, bool] = {}  # a set; but to put something in a dict takes no call, see `Drawn`
         self.divergences: list[Divergence] = []
         self.drifts: dict[str, int] = {}
         self.faults: list[str] = []

@@ -21,8 +21,8 @@ _AT_ONCE = 4096  # bytes of which the first that differs is found by arithmetic,
 class Bodies:
     """The recent bodies of one tape, by event. Writer and reader each hold one and forget in the same order.
 
-    A writer lets go of a body before that when the next one of its lane has nearly all of it: it would not choose it
-    again, and memory that is used anew at once is quick.
+    A writer lets go of a body before that when the next one of its lane has nearly all of it: it would hardly choose it
+    again, and memory that is used anew at once is quick. Its place stays, empty, so that the order stays the same.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The journal's outer form: records <-> chained, compressed pieces. No files here."""
+"""The journal's outer form: records <-> chained pieces, which are zstd frames. No files here."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ SCHEMA = """
 -- While a run is recorded it is in WAL mode with synchronous=FULL; a closed tape is this one file.
 
 -- The journal: what happened, in order. One row is one durable commit.
---   segment  pieces of one segment are one zstd frame, flushed at each commit: decompress them in order of id
---   data     compressed; the plain bytes of a piece are one msgpack array of records (tape/event.py)
+--   segment  pieces of one segment are one zstd frame, flushed at each piece: decompress them in order of id
+--   data     part of that frame; the plain bytes of a piece are one msgpack array of records (tape/event.py)
 --   chain    SHA-256(chain of the row before (32 zero bytes at first), id and segment as u64 big-endian, data)
 CREATE TABLE piece (
     id      INTEGER PRIMARY KEY,
