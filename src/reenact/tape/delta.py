@@ -33,7 +33,7 @@ class Bodies:
 
     def shrink(self, event: int, body: bytes, near: int) -> Delta:
         """The body as a delta to a similar recent one; `near` is the event to try first (-1: none)."""
-        body = bytes(body)  # a subclass's removeprefix would not give the very object back, see `_begins`
+        body = bytes(body)  # of a subclass, whose methods need not be these
         best, prefix = -1, MIN_SHARED - 1
         for candidate in self._candidates(near):
             shared = _shared_prefix(self._bases[candidate], body, prefix, self._tails.get(candidate, 0))
@@ -94,11 +94,11 @@ def _shared_prefix(old: bytes, new: bytes, at_least: int, tail: int) -> int:
     """
     limit = min(len(old), len(new))
     view = memoryview(old)
-    if limit <= at_least or not _begins(new, view[: max(at_least + 1, min(limit, MIN_SHARED))]):
+    if limit <= at_least or not new.startswith(view[: max(at_least + 1, min(limit, MIN_SHARED))]):
         return 0
     high, low, back = limit, at_least, tail
     while high - back > at_least:
-        if _begins(new, view[: limit - back]):
+        if new.startswith(view[: limit - back]):
             low = limit - back
             break
         high = limit - back
@@ -111,11 +111,6 @@ def _shared_prefix(old: bytes, new: bytes, at_least: int, tail: int) -> int:
             high = middle - 1
     differing = int.from_bytes(old[low:high]) ^ int.from_bytes(new[low:high])
     return high - (differing.bit_length() + 7) // 8
-
-
-def _begins(body: bytes, prefix: memoryview) -> bool:
-    # removeprefix takes any buffer and compares in place; startswith would want a copy
-    return not prefix or body.removeprefix(prefix) is not body
 
 
 def _shared_suffix(old: bytes, new: bytes, prefix: int, tail: int) -> int:
