@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asyncio import CancelledError
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import NoReturn
 
 import msgspec
@@ -35,6 +35,9 @@ class Answer(msgspec.Struct, frozen=True):
     kind: PartKind
     data: bytes
     encode: Callable[[], bytes] | None = None
+
+
+_END = Answer(PartKind.END, b"")
 
 
 class Crossing:
@@ -101,7 +104,7 @@ class Crossing:
             # until its turn comes the lane runs nothing of its own: what a finalizer does meanwhile is not ours to see
             _LANE.set(MUTED)
             order = session.order
-            if not order.has_alone(strand):
+            if order.lone is not strand:
                 order.park(strand)
             try:
                 answer = perform()
@@ -117,6 +120,49 @@ class Crossing:
             if lane is None:
                 # a thread in no lane of ours: it took a turn to be in order, and holds nobody up
                 session.order.park(strand)
+
+    def chunks(self, source: Iterator[bytes]) -> Iterator[bytes]:
+        """The rest of the answer: a `pull` for each chunk of `source` and for its end."""
+        source = map(bytes, source)
+
+        def following() -> Answer:
+            data = next(source, None)
+            return _END if data is None else Answer(_CHUNK, data)
+
+        session, order, writer = self._session, self._session.order, self._session.writer
+        lane, strand, event = get_lane(), session.strand(), self.event
+        whole = self.served is None and event >= 0 and lane is not None and not session.faults
+        append = writer.append if whole and writer is not None else None
+        while True:
+            if append is None or get_lane() is not lane or order.lone is not strand or self.closed:
+                answer = self.pull(following)
+                if answer.kind is not _CHUNK:
+                    return
+                yield answer.data
+                continue
+            # the same in fewer steps, for who is alone: a stream comes in many small pieces
+            _LANE.set(MUTED)
+            try:
+                try:
+                    data = next(source, None)
+                except BaseException as error:
+                    _turn(order, strand)
+                    self._failed(error)
+                    raise
+                if order.lone is strand:
+                    order.cursor += 1
+                else:
+                    _turn(order, strand)
+                if data is None:
+                    self._keep(PartKind.END, b"")
+                    return
+                at = _real.monotonic_ns() - session.began
+                append(Part(event, _CHUNK, at, data))
+                if at > self._due:
+                    self._commit_long(at)
+            finally:
+                _LANE.set(lane)
+            yield data
 
     async def apull(self, perform: Callable[[], Awaitable[Answer]]) -> Answer:
         """As `pull`, suspending the calling task instead."""

@@ -81,8 +81,8 @@ class Strand:
 class Order:
     """The baton of one run. `forced` is given in replay: the ticks before which a strand that held on was passed by.
 
-    `alone` while the run has one strand: that may keep the baton while it waits for the world, as nobody wants it.
-    Should another come meanwhile, it passes the first one by, as it does anyone who is blocked.
+    `lone` is who has the baton while the run has no other strand: it may keep that while it waits for the world, as
+    nobody wants it. Should another come meanwhile, it passes the first one by, as it does anyone who is blocked.
     """
 
     def __init__(self, forced: frozenset[int] | None = None) -> None:
@@ -98,21 +98,24 @@ class Order:
         self._sampled = 0
         self._held_since = 0
         self._sample: tuple[int, Strand | None, str] = (-1, None, "")
-        self.alone = False
+        self._alone = False
+        self.lone: Strand | None = None
         self.cursor = 0
         self.handed: Callable[[], None] | None = None
 
     def begin(self, strand: Strand) -> None:
         """The first strand of the run has the baton."""
-        self._running = strand
+        self._give(strand)
+
+    def count(self, strands: int) -> None:
+        """How many strands the run has now."""
+        with self._lock:
+            self._alone = strands == 1
+            self._give(self._running)
 
     def has(self, strand: Strand) -> bool:
         """Whether the strand may run: it holds the baton, or was passed by while it did."""
         return self._running is strand or strand in self._loose
-
-    def has_alone(self, strand: Strand) -> bool:
-        """Whether the strand holds the baton and nobody else is there who could want it."""
-        return self.alone and self._running is strand and not self._ready
 
     def park(self, strand: Strand) -> None:
         """The strand gives the baton back: it has crossed a boundary, blocks, or has ended."""
@@ -163,9 +166,7 @@ class Order:
 
     def arrive(self, strand: Strand, tick: int = -1) -> bool:
         """Something came for the strand from outside; in replay it is `tick`. True when its turn has come at once."""
-        # as `has_alone`, without the call, and without the lock: nobody else is there
-        alone = self.alone and self._running is strand and not (self._ready or self._arrived)
-        if alone and (tick < 0 or tick == self.cursor):
+        if self.lone is strand and (tick < 0 or tick == self.cursor):  # without the lock: nobody else is there
             strand.tick = self.cursor
             self.cursor += 1
             return True
@@ -176,7 +177,7 @@ class Order:
                 if first:  # as nearly always: nobody else is there
                     strand.tick = self.cursor
                     self.cursor += 1
-                    self._running = strand
+                    self._give(strand)
                     return True
             if self._forced is None:
                 self._arrived.append(strand)
@@ -287,7 +288,7 @@ class Order:
             if self._forced is not None and self.cursor not in self._forced and waited_ns < _LAST_RESORT_NS:
                 return
             self._loose.add(holder)
-            self._running = None
+            self._give(None)
             if self.handed is not None:
                 self.handed()
             woken = self._next()
@@ -315,7 +316,7 @@ class Order:
 
     def _put_down(self, strand: Strand) -> None:
         if self._running is strand:
-            self._running = None
+            self._give(None)
         if self._loose:
             self._loose.discard(strand)
         if strand.granted:
@@ -335,5 +336,9 @@ class Order:
             self.cursor += tick >= 0
             strand.tick = tick
             strand.granted = True
-            self._running = strand
+            self._give(strand)
         return strand
+
+    def _give(self, strand: Strand | None) -> None:
+        self._running = strand
+        self.lone = strand if self._alone else None

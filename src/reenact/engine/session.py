@@ -114,7 +114,7 @@ class Session:
         """The calling thread is `strand` from now on; what it was before."""
         previous = self._strands.get(_real.get_ident())
         self._strands[_real.get_ident()] = strand
-        self.order.alone = len(self._strands) == 1
+        self.order.count(len(self._strands))
         strand.ident, strand.native_id = _real.get_ident(), _real.get_native_id()
         return previous
 
@@ -124,14 +124,14 @@ class Session:
             self._strands.pop(_real.get_ident(), None)
         else:
             self._strands[_real.get_ident()] = strand
-        self.order.alone = len(self._strands) == 1
+        self.order.count(len(self._strands))
 
     def forget_strand(self) -> None:
         """The calling thread ends."""
         strand = self._strands.pop(_real.get_ident(), None)
         if strand is not None:
             self.order.park(strand)
-            self.order.alone = len(self._strands) == 1
+            self.order.count(len(self._strands))
 
     def expiry(self, lane: Lane) -> int:
         """The tick at which the next wait with a timeout of `lane` runs out on tape; -1: none does."""

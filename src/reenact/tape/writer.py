@@ -25,6 +25,7 @@ class TapeWriter:
         self._unwritten: list[Piece] = []
         self._lock = _real.allocate_lock()
         self.commits = 0
+        self.append = self._pending.append  # as `add`, where a commit is due before memory is
 
     @classmethod
     def create(cls, path: Path, run_id: str, name: str, started: int) -> TapeWriter:
@@ -55,8 +56,9 @@ class TapeWriter:
     def commit(self) -> Piece | None:
         """Makes every record so far durable. The piece that holds them, None when there were none."""
         with self._lock:
-            records, self._pending = self._pending, []
+            records = self._pending[:]
             if records:
+                del self._pending[: len(records)]  # whatever has been added meanwhile stays
                 self._unwritten.append(self._packer.pack(records))
             if not self._unwritten:
                 return None

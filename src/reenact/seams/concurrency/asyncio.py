@@ -185,42 +185,41 @@ class _Gates:
 
     def select(self, timeout: float | None = None) -> Any:
         """One wait of the loop for something to do."""
-        return self._select_recording() if self._replaying is None else self._select_replaying(self._replaying)
-
-    def _select_recording(self) -> Any:
-        loop = self._loop
-        now = self._clock()
+        if self._replaying is not None:
+            return self._select_replaying(self._replaying)
+        loop, gates, now = self._loop, self._recording, self._clock()
         wait: float | None = None
         if loop._stopping or loop._ready:
             wait = 0.0
         elif loop._scheduled:
             wait = max(loop._scheduled[0].when() - now, 0.0)
         fired = False
-        if not loop._stopping and not self._carries_on(now):
-            first, until = self._first_due(now)
-            for gate in self._recording:
-                rest = gate.rest(until if gate is first else -math.inf)
-                fired = fired or rest.fired
-                if rest.go:
-                    wait = 0.0
-                elif rest.ask_again:
-                    wait = PATIENCE if wait is None or gate is first else min(wait, PATIENCE)
-            if fired:
-                self.now = max(self.now, until)
+        if not (loop._stopping or (len(gates) == 1 and gates[0].carries_on(now))):
+            wait, fired = self._let_in(now, wait)
         events = self._select(wait)
-        for gate in self._recording:
+        for gate in gates:
             gate.claim()
         if not fired:
-            self._go_to(self._clock())
+            # time goes on, but never past a timer of a run: that fires when its gate has let it in and written it down
+            now = self._clock()
+            if not loop._scheduled or self._first_due(now)[0] is None:
+                self.now = max(self.now, now)
         return events
 
-    def _carries_on(self, now: float) -> bool:
-        return len(self._recording) == 1 and self._recording[0].carries_on(now)
-
-    def _go_to(self, now: float) -> None:
-        """Time goes on, but never past a timer of a run: that fires when its gate has let it in and written it down."""
-        if self._first_due(now)[0] is None:
-            self.now = max(self.now, now)
+    def _let_in(self, now: float, wait: float | None) -> tuple[float | None, bool]:
+        """How long to wait, and whether timers were let in."""
+        fired = False
+        first, until = self._first_due(now)
+        for gate in self._recording:
+            rest = gate.rest(until if gate is first else -math.inf)
+            fired = fired or rest.fired
+            if rest.go:
+                wait = 0.0
+            elif rest.ask_again:
+                wait = PATIENCE if wait is None or gate is first else min(wait, PATIENCE)
+        if fired:
+            self.now = max(self.now, until)
+        return wait, fired
 
     def _first_due(self, now: float) -> tuple[RecordGate | None, float]:
         """The gate whose timer is due first, and the time at which the loop fires only its timers.

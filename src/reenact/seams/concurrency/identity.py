@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import functools
 import inspect
 import threading
 import weakref
@@ -87,7 +88,7 @@ class InOrder:
     def add(self, thing: Any) -> None:
         """As of a set."""
         refs, key = self._refs, id(thing)
-        refs[key] = weakref.ref(thing, lambda _: refs.pop(key, None))
+        refs[key] = weakref.ref(thing, functools.partial(refs.pop, key))
 
     def discard(self, thing: Any) -> None:
         """As of a set."""

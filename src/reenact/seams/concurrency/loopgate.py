@@ -59,9 +59,9 @@ class LoopGate:
     def claim(self) -> None:
         """Before the loop runs something of this session's that was not let in here, it waits for the baton."""
         order, strand = self.session.order, self.strand
-        if strand.take():
+        if strand.granted and strand.take():
             self._owes()
-        elif not order.has(strand) and self.busy():
+        elif order.lone is not strand and not order.has(strand) and self.busy():
             if not self.session.exclusive:
                 # other runs and the rest of the process turn on this loop too: it never waits for one of them
                 order.leave(strand)
@@ -113,6 +113,8 @@ class RecordGate(LoopGate):
 
     async def turn(self) -> None:
         """Waits until the loop is at rest and this outcome is the next."""
+        if self._is_next():
+            return
         future: asyncio.Future[None] = asyncio.Future(loop=self._loop)
         self._arrived.append(future)
         await future
@@ -137,12 +139,25 @@ class RecordGate(LoopGate):
         """Only a replay waits for ticks of a tape."""
         raise NotImplementedError(tick)
 
+    def _is_next(self) -> bool:
+        """Lets the outcome of the task that runs in at once, if the loop would come to rest now and do just that."""
+        loop, order = self._loop, self.session.order
+        if loop._stopping or not self.carries_on(_real.monotonic()):
+            return False
+        task = asyncio.current_task(loop)
+        if getattr(task, "_must_cancel", True):
+            return False  # it is to be cancelled where it waits next, and a replay waits here
+        self._turns = self._waiting_since = 0
+        return order.arrive(self.strand)
+
     def carries_on(self, now: float) -> bool:
         """Whether there is nothing to let in, and nobody else is there: so it is in most turns of a loop."""
-        scheduled = self._loop._scheduled
-        if self._arrived or self._owed >= 0 or self._asking or (scheduled and scheduled[0].when() <= now):
+        loop = self._loop
+        if self.session.order.lone is not self.strand or self._arrived or self._owed >= 0 or self._asking:
             return False
-        return self.session.order.has_alone(self.strand) and not self.busy()
+        if loop._scheduled and loop._scheduled[0].when() <= now:
+            return False
+        return not (loop._ready and self.busy())
 
     def rest(self, now: float) -> Rest:
         """Called whenever the loop is about to wait. Timers up to `now` may be let in."""

@@ -107,15 +107,7 @@ class _Seam:
                 self._crossing, self._real = crossing, real
 
             def __iter__(self) -> Iterator[bytes]:
-                chunks = iter(self._real) if self._real is not None else iter(())
-                pull = self._crossing.pull
-
-                def following() -> Answer:
-                    data = next(chunks, None)
-                    return _END if data is None else Answer(_CHUNK, bytes(data))
-
-                while (answer := pull(following)).kind is _CHUNK:
-                    yield answer.data
+                return self._crossing.chunks(iter(self._real if self._real is not None else ()))
 
             def close(self) -> None:
                 if self._real is not None:
