@@ -20,6 +20,7 @@ class Kept:
         self.durable = 0
         self.commits = 0
         self._broken = broken
+        self.append = self.records.append
 
     def add(self, record: AnyRecord) -> None:
         if isinstance(record, self._broken):

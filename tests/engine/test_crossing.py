@@ -144,6 +144,112 @@ def test_a_long_stream_is_on_disk_while_it_goes_on(
     assert kept.durable == len(kept.records)
 
 
+@pytest.fixture(params=["alone", "in company"])
+def company(request: pytest.FixtureRequest, session: Session) -> None:
+    """Another strand may want the baton, or none is there."""
+    if request.param == "in company":
+        elsewhere(session.strand)
+
+
+@pytest.mark.usefixtures("company")
+def test_chunks_are_kept_as_pulls_are(crossing: Crossing, session: Session, kept: Kept) -> None:
+    inside = []
+
+    def world() -> Iterator[Any]:
+        for data in (b"one", bytearray(b"two"), memoryview(b"three")):
+            inside.append(get_lane())
+            yield data
+
+    crossing.pull(gives(HEAD))
+    stream = crossing.chunks(world())
+    assert next(stream) == b"one"
+    assert get_lane() is session.main
+    rest = list(stream)
+    assert [type(data) for data in rest] == [bytes, bytes]
+    parts = [(part.kind, part.data, part.event) for part in kept.of(ev.Part)]
+    assert parts == [
+        (PartKind.HEAD, b"{}", crossing.event),
+        (PartKind.CHUNK, b"one", crossing.event),
+        (PartKind.CHUNK, b"two", crossing.event),
+        (PartKind.CHUNK, b"three", crossing.event),
+        (PartKind.END, b"", crossing.event),
+    ]
+    assert [part.at for part in kept.of(ev.Part)] == sorted(part.at for part in kept.of(ev.Part))
+    assert inside == [MUTED] * 3
+    assert session.order.cursor == 5
+    assert crossing.closed
+    assert kept.durable == len(kept.records)
+
+
+@pytest.mark.usefixtures("company")
+def test_a_stream_that_breaks_off_is_kept_so(crossing: Crossing, session: Session, kept: Kept) -> None:
+    error = ConnectionResetError(104, "reset")
+
+    def world() -> Iterator[bytes]:
+        yield b"one"
+        raise error
+
+    stream = crossing.chunks(world())
+    assert next(stream) == b"one"
+    with pytest.raises(ConnectionResetError) as caught:
+        next(stream)
+    assert caught.value is error
+    assert [PartKind(part.kind) for part in kept.of(ev.Part)] == [PartKind.CHUNK, PartKind.FAILURE]
+    assert get_lane() is session.main
+    assert session.order.cursor == 2
+    assert kept.durable == len(kept.records)
+
+
+@pytest.mark.usefixtures("company")
+def test_what_comes_after_the_agent_has_let_go_is_not_kept(crossing: Crossing, kept: Kept) -> None:
+    stream = crossing.chunks(iter([b"one", b"two", b"three"]))
+    assert next(stream) == b"one"
+    crossing.abandon()
+    assert list(stream) == [b"two", b"three"]
+    assert [PartKind(part.kind) for part in kept.of(ev.Part)] == [PartKind.CHUNK, PartKind.ABANDONED]
+
+
+def test_who_reads_a_stream_is_no_longer_alone_when_another_comes(crossing: Crossing, session: Session) -> None:
+    strand, had = session.strand(), []
+
+    def world() -> Iterator[bytes]:
+        for data in (b"one", b"two"):
+            had.append(session.order.has(strand))
+            yield data
+
+    stream = crossing.chunks(world())
+    next(stream)
+    elsewhere(session.strand)
+    next(stream)
+    assert had == [True, False]
+    assert session.order.has(strand)
+    assert session.order.cursor == 2
+
+
+def test_another_lane_may_read_on(crossing: Crossing, session: Session, kept: Kept) -> None:
+    stream = crossing.chunks(iter([b"one", b"two"]))
+    next(stream)
+    token = enter(session.main.child("other"))
+    assert next(stream) == b"two"
+    leave(token)
+    assert [part.data for part in kept.of(ev.Part)] == [b"one", b"two"]
+
+
+def test_a_long_stream_of_chunks_is_on_disk_while_it_goes_on(
+    crossing: Crossing, kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [_real.monotonic_ns()]
+    monkeypatch.setattr(_real, "monotonic_ns", lambda: now[0])
+    crossing.pull(gives(HEAD))
+    stream = crossing.chunks(iter([b"one", b"two"]))
+    now[0] += crossing_module.COMMIT_WITHIN_NS // 2
+    next(stream)
+    assert kept.durable < len(kept.records)
+    now[0] += crossing_module.COMMIT_WITHIN_NS
+    next(stream)
+    assert kept.durable == len(kept.records)
+
+
 def test_what_the_call_raises_is_kept_and_raised(crossing: Crossing, kept: Kept) -> None:
     error = ConnectionResetError(104, "reset")
     with pytest.raises(ConnectionResetError) as caught:
@@ -293,6 +399,15 @@ def test_the_tape_answers_and_the_world_is_not_asked(playing: Any) -> None:
     assert crossing.closed
     assert session.divergences == []
     assert session.order.cursor == 4
+
+
+def test_the_tape_gives_the_chunks_of_a_stream(playing: Any) -> None:
+    session = playing(one_exchange())
+    crossing = Crossing.begin(session.main, ASK, revive)
+    crossing.pull(never)
+    assert list(crossing.chunks(iter(()))) == [b"one", b"two"]
+    assert crossing.closed
+    assert not session.divergences
 
 
 def test_a_recorded_exception_is_raised_again(playing: Any) -> None:

@@ -96,6 +96,37 @@ PROGRAMS = {
         never = asyncio.create_task(ask("never begun")); never.cancel()
         order.append(repr(await asyncio.gather(never, return_exceptions=True)))
     """,
+    "a task that cancels itself": """
+        async def doomed(after):
+            try:
+                async with client.stream("GET", os.environ["BASE"] + "/v1/models") as answer:
+                    if after == "head": asyncio.current_task().cancel()
+                    async for chunk in answer.aiter_raw():
+                        order.append(len(chunk))
+                        if after == "chunk": asyncio.current_task().cancel()
+                    order.append(f"read {after}")
+                await ask(f"after {after}")
+            finally:
+                order.append(f"end {after}")
+        for after in ("head", "chunk", "nothing"):
+            order.append(repr(await asyncio.gather(asyncio.create_task(doomed(after)), return_exceptions=True)))
+        print(await asyncio.gather(*map(doomed, ("nothing", "head", "chunk", "head")), return_exceptions=True))
+    """,
+    "one task, and what it made ready or due before it asked": """
+        loop = asyncio.get_running_loop()
+        for number in range(12):
+            loop.call_soon(order.append, f"soon {number}")
+            loop.call_later(0.0004 * number, order.append, f"later {number}")
+            await ask(f"{number}")
+            if number % 3 == 0: await asyncio.sleep(0)
+            async with client.stream("GET", os.environ["BASE"] + "/v1/models") as answer:
+                if number % 2: loop.call_soon(order.append, "before")
+                async for chunk in answer.aiter_raw():
+                    order.append(len(chunk))
+                    if number % 3: loop.call_soon(order.append, "between")
+                order.append("read")
+        await asyncio.sleep(0.02)
+    """,
     "locks, events, queues, semaphores": """
         lock, few, full, ready = asyncio.Lock(), asyncio.Semaphore(2), asyncio.Queue(2), asyncio.Event()
         async def work(name):

@@ -18,7 +18,7 @@ MAX_PENDING = 8192  # draws of one kind at one call site; bounds memory between 
 _SPAN = 64  # addresses of code lie further apart than there are kinds
 _DRAWN_AT: dict[int, tuple[int, CodeType]] = {}  # kind and call site by key, see `Drawn`
 _KEYS: dict[tuple[str, int], int] = {}  # of all code of one name, the key of that which drew first
-_SHARED: dict[int, int] = {}  # that one by the key of each
+_ALIASES: dict[int, int] = {}  # that one by the key of each of the others
 
 type_of_draw = int | float | bytes | list[int]
 
@@ -41,15 +41,17 @@ class Drawn(dict[int, list[type_of_draw]]):
         lane = self._lane()
         if lane is None or lane.session is None:
             return values  # the run is over, in another thread, since who asks has seen that it goes on
-        if key not in _SHARED:
+        if key not in _DRAWN_AT:
             frame = _real.getframe(1)
             while not 0 < key - id(frame.f_code) < _SPAN:
                 assert frame.f_back is not None  # noqa: S101  who asks is on the stack
                 frame = frame.f_back
             kind = key - id(frame.f_code)
+            first = _KEYS.setdefault((name_of(frame), kind), key)  # the name keeps the code, and so its address
+            if first != key:
+                _ALIASES[key] = first
             _DRAWN_AT[key] = kind, frame.f_code
-            _SHARED[key] = _KEYS.setdefault((name_of(frame), kind), key)  # the name keeps the code, and so its address
-        first, dirty = _SHARED[key], lane.session.dirty
+        first, dirty = _ALIASES.get(key, key), lane.session.dirty
         # no call from here on, so that no other thread, signal or finalizer comes in between
         if first in self:
             values = self[first]
@@ -62,11 +64,12 @@ class Drawn(dict[int, list[type_of_draw]]):
     def take(self) -> list[tuple[int, CodeType, list[type_of_draw]]]:
         """Kind, call site and values. What is drawn meanwhile is in it, or will be in the next."""
         keys = list(self)
-        taken = [(key, self.pop(key, None)) for key in keys if _SHARED[key] == key]
-        for key in keys:
-            if _SHARED[key] != key:
-                self.pop(key, None)  # its list has been taken, and from now on it gets another
-        return [(*_DRAWN_AT[key], values) for key, values in taken if values]
+        taken = [(*_DRAWN_AT[key], values) for key in keys if key not in _ALIASES and (values := self.pop(key, None))]
+        if _ALIASES:
+            for key in keys:
+                if key in _ALIASES:
+                    self.pop(key, None)  # its list has been taken, and from now on it gets another
+        return taken
 
 
 class Lane:
@@ -126,7 +129,7 @@ class Lane:
     def drew(self, kind: int, frame: FrameType, value: type_of_draw) -> None:
         """Keeps a draw until the next commit. `frame` is the call site, and on the stack.
 
-        The seam of the clock, which is read more often than anything, does the same in its own lines.
+        The seams of what is read most often, clock and `urandom`, do the same in their own lines.
         """
         values = self.drawn[id(frame.f_code) + kind]
         values.append(value)  # no other thread runs between these two: none takes the list away

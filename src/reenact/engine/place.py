@@ -14,6 +14,7 @@ NAMES: dict[int, tuple[CodeType, str]] = {}
 # Below these a stack belongs to whoever turns the loop or runs the thread, not to the lane that is running. By id, with
 # the code, too; the seams fill it
 BOTTOM: dict[int, CodeType] = {}
+_PASSED: dict[int, CodeType] = {}  # what an agent's line was looked for above before, likewise
 
 
 class Place(NamedTuple):
@@ -36,6 +37,7 @@ def name_of(frame: FrameType) -> str:
 def is_bottom(code: CodeType) -> None:
     """A stack belongs to a lane only above the frames of this code."""
     BOTTOM[id(code)] = code
+    _PASSED.pop(id(code), None)
 
 
 def is_library(filename: str) -> bool:
@@ -52,10 +54,11 @@ def agent_place(frame: FrameType | None) -> Place | None:
     """The innermost line of the agent's own on the stack of this lane; None when it has none."""
     while frame is not None:
         code = frame.f_code
-        if id(code) in BOTTOM:
-            return None
-        filename = code.co_filename
-        if not (_LIBRARY[filename] if filename in _LIBRARY else is_library(filename)):
-            return Place(filename, frame.f_lineno, name_of(frame))
+        if id(code) not in _PASSED:
+            if id(code) in BOTTOM:
+                return None
+            if not is_library(code.co_filename):
+                return Place(code.co_filename, frame.f_lineno, name_of(frame))
+            _PASSED[id(code)] = code
         frame = frame.f_back
     return None

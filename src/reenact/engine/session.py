@@ -180,9 +180,10 @@ class Session:
     def flush(self, lane: Lane) -> None:
         """Moves what a lane has drawn and written into the journal."""
         with self._flushing:  # or what was taken first might be kept last
-            drawn = [(kind, self._code_site(code), values) for kind, code, values in lane.drawn.take()]
+            drawn = lane.drawn.take()
             if drawn:
-                self.keep(ev.Draws(lane.index, drawn))
+                draws = [(kind, self._code_site(code), values) for kind, code, values in drawn]
+                self.keep(ev.Draws(lane.index, draws))
             if not lane.out:
                 return
             out, lane.out = lane.out, []

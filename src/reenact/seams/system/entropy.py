@@ -15,13 +15,14 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from reenact import _real
-from reenact.engine.lane import get_lane
+from reenact.engine.lane import MAX_PENDING, get_lane
 from reenact.engine.session import Session
 from reenact.seams.patch import Patches
 from reenact.tape.event import DrawKind, Snapshot
 
 _getframe = _real.getframe
 _real_uuid4 = uuid.uuid4
+_system_urandom = _real.urandom
 _SEED_BYTES = 32
 _ENTROPY = int(DrawKind.ENTROPY)
 _RUST_UUIDS = ("uuid1", "uuid4", "uuid6", "uuid7", "uuid8", "uuid_v1mc")
@@ -128,13 +129,16 @@ def _bytes(real: Callable[..., bytes], name: str) -> Callable[..., bytes]:
 
 def _urandom(size: int, /) -> bytes:
     lane = get_lane()
-    if lane is not None and lane.keeps:
-        value = _real.urandom(size)
-        lane.drew(_ENTROPY, _getframe(1), value)
+    if lane is not None and lane.keeps:  # as `lane.drew`, without the call
+        value = _system_urandom(size)
+        values = lane.drawn[id(_getframe(1).f_code) + _ENTROPY]
+        values.append(value)
+        if len(values) == MAX_PENDING:
+            lane.spill()
         return value
     if lane is None or lane.session is None:
-        return _real.urandom(size)
-    return lane.session.draw(lane, _ENTROPY, lambda: _real.urandom(size), _getframe(1))  # type: ignore[return-value]
+        return _system_urandom(size)
+    return lane.session.draw(lane, _ENTROPY, lambda: _system_urandom(size), _getframe(1))  # type: ignore[return-value]
 
 
 def _uuid4() -> uuid.UUID:
