@@ -28,7 +28,7 @@ from hypothesis import strategies as st
 
 from reenact.errors import ArgumentError
 from reenact.launch import arguments
-from reenact.launch.world import PLACEHOLDER
+from reenact.tape.redact import PLACEHOLDER
 from tests.runs import shown
 
 

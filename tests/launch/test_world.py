@@ -13,6 +13,7 @@ from reenact.errors import UsageError
 from reenact.launch import ending, interpreter, world
 from reenact.launch.command import Command
 from reenact.launch.settings import Settings
+from reenact.tape.redact import PLACEHOLDER
 
 
 @pytest.fixture
@@ -58,7 +59,7 @@ def test_secrets_are_left_out_and_stood_in_for(command: Command, monkeypatch: py
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     manifest = world.survey(command, "agent-0000", "agent")
     assert b"sk-secret" not in msgspec.json.encode(manifest)
-    assert world.environment_for(manifest)["OPENAI_API_KEY"] == world.PLACEHOLDER
+    assert world.environment_for(manifest)["OPENAI_API_KEY"] == PLACEHOLDER
 
 
 def test_another_interpreter_is_asked(tmp_path: Path) -> None:

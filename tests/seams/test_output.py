@@ -128,13 +128,13 @@ def test_an_end_while_another_waits_for_a_model(bench: Bench, name: str) -> None
 
 
 CRASH = """
-    import ctypes, os, resource, httpx
+    import ctypes, importlib.util, os, resource, httpx
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     def crash():
         os.getpid()
         ctypes.string_at(0)
     for number in range(3):
-        if number == 1 and os.path.exists("early"):
+        if number == 1 and importlib.util.find_spec("early"):
             crash()
         print("asks", flush=True)
         httpx.get(os.environ["BASE"] + "/sized")
@@ -158,7 +158,7 @@ def test_a_crash_that_nobody_can_see_coming_is_verified_up_to_there(bench: Bench
 def test_a_crash_before_that_is_a_divergence_and_says_how_far_it_came(bench: Bench, ending: str) -> None:
     with Wire() as server:
         run = bench.record(CRASH.format(ending), env=settings(server))
-    (bench.folder / "early").touch()
+    (bench.folder / "early.py").touch()  # code: what a replay runs is today's
     verified = run.verify()
     assert verified.status == 1
     assert verified.boundaries == (3, 1, 1)
@@ -173,7 +173,7 @@ def test_a_difference_before_a_crash_is_told(bench: Bench) -> None:
         run = bench.record(CRASH.format("crash()"), env=settings(server))
     source = bench.folder / "agent.py"
     source.write_text(source.read_text().replace('print("asks"', 'print("does"'))
-    (bench.folder / "early").touch()
+    (bench.folder / "early.py").touch()  # code: what a replay runs is today's
     verified = run.verify()
     assert verified.status == 1
     assert [one["what"] for one in verified.divergences] == ["output"]
@@ -272,10 +272,10 @@ def test_another_end_is_a_divergence(bench: Bench, was: str, now: str) -> None:
 
 
 def test_output_that_depends_on_what_is_not_recorded_fails(bench: Bench) -> None:
-    (bench.folder / "facts.txt").write_text("one")
-    run = bench.record("print(open('facts.txt').read())")
+    (bench.folder / "facts.py").write_text("FACT = 1")
+    run = bench.record("import facts; print(facts.FACT)")
     assert run.verify().passed
-    (bench.folder / "facts.txt").write_text("two")
+    (bench.folder / "facts.py").write_text("FACT = 22")
     verified = run.verify()
     assert verified.status == 1
     assert verified.divergences[0]["what"] == "output"

@@ -52,6 +52,11 @@ each: dict[type[ev.Record], st.SearchStrategy[ev.AnyRecord]] = {
     ev.Expired: st.builds(ev.Expired, small),
     ev.Spun: st.builds(ev.Spun, small),
     ev.Collected: st.builds(ev.Collected, small, small),
+    ev.Saw: st.builds(
+        ev.Saw, st.text(max_size=9), small, small, small, small, st.binary(max_size=9), st.none() | st.lists(st.text())
+    ),
+    ev.Content: st.builds(ev.Content, st.binary(max_size=9), st.binary(max_size=20)),
+    ev.Left: st.builds(ev.Left, st.text(max_size=9), small, small, small, st.binary(max_size=9)),
 }
 records = st.one_of(*each.values())
 

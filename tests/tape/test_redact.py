@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
 import sqlite3
 from collections.abc import Iterator
@@ -16,7 +17,18 @@ from hypothesis import strategies as st
 
 from reenact.engine.normalize import SHIPPED
 from reenact.tape.journal import Piece, unpack
-from reenact.tape.redact import REDACTED, is_secret_header, is_secret_name, redact_headers, redact_url, redact_value
+from reenact.tape.redact import (
+    PLACEHOLDER,
+    REDACTED,
+    is_secret_file,
+    is_secret_header,
+    is_secret_name,
+    redact_content,
+    redact_headers,
+    redact_url,
+    redact_value,
+    secrets_of,
+)
 from reenact.testing import ModelServer, Say
 from tests.runs import Bench
 from tests.runs import settings as addresses
@@ -212,6 +224,63 @@ def journal(path: Path) -> Iterator[object]:
         yield from unpack(Piece(*row) for row in db.execute("SELECT * FROM piece ORDER BY id"))
         yield from db.execute("SELECT * FROM run")
         yield from db.execute("SELECT * FROM event")
+
+
+# Files
+
+HELD = "hunter2-correct-horse"
+SECRET_FILES = {
+    ".env": f"OPENAI_API_KEY={HELD}  # mine\nexport DB_PASSWORD=\"{HELD}\"\nMODEL=gpt-4o\nGH_TOKEN = '{HELD}'\n",
+    ".env.local": f"SECRET={HELD}\r\nREGION=eu\r\n",
+    "home/.aws/credentials": f"[default]\naws_access_key_id = {HELD}\naws_secret_access_key={HELD}\nregion = eu-west-1\n",
+    ".netrc": f"machine api.github.com\n  login someone\n  password {HELD}\n",
+    "client_secret.json": f'{{"installed": {{"client_id": "x", "client_secret": "{HELD}", "auth_uri": "https://a"}}}}',
+    "gcloud/application_default.json": f'{{"type": "user", "refresh_token":"{HELD}"}}',
+    "home/.config/tool/token": f"{HELD}\n",
+    ".ssh/id_ed25519": f"-----BEGIN OPENSSH PRIVATE KEY-----\n{HELD}\n{HELD}==\n-----END OPENSSH PRIVATE KEY-----\n",
+    "secrets.yaml": f"api_key: {HELD}\nname: shop\n",
+    ".docker/config.json": f'{{"auths": {{"registry": {{"auth": "{HELD}"}}}}}}',
+}
+KEPT = ("MODEL=gpt-4o", "REGION=eu\r\n", "region = eu-west-1", "login someone", '"auth_uri": "https://a"', "name: shop")
+
+
+@pytest.mark.parametrize("path", SECRET_FILES)
+def test_a_file_that_holds_credentials_is_kept_without_them(path: str) -> None:
+    content = SECRET_FILES[path]
+    assert is_secret_file(path)
+    redacted = redact_content(path, content.encode(), ()).decode()
+    assert HELD not in redacted
+    assert PLACEHOLDER in redacted
+    assert redact_content(path, redacted.encode(), ()).decode() == redacted
+    assert [text for text in KEPT if text in content] == [text for text in KEPT if text in redacted]
+    if path.endswith(".json"):
+        assert json.loads(redacted).keys() == json.loads(content).keys()
+
+
+@pytest.mark.parametrize(
+    "path", ["prompt.txt", "environment.py", "notes/keys of success.md", "tokenizer.json", "src/secretary.py", "a.csv"]
+)
+def test_any_other_file_is_kept_as_it_is(path: str) -> None:
+    content = f"API_KEY={HELD}".encode()
+    assert not is_secret_file(path)
+    assert redact_content(path, content, ()) == content
+
+
+def test_a_secret_of_the_environment_is_kept_in_no_file() -> None:
+    secrets = secrets_of(
+        {"OPENAI_API_KEY": HELD, "A_TOKEN": f"{HELD}-longer", "HOME": "/home/me", "PIN_SECRET": "1234"}
+    )
+    assert secrets == (f"{HELD}-longer".encode(), HELD.encode())
+    content = f"{HELD}-longer {HELD} /home/me 1234".encode() + b"\xff\0"
+    assert (
+        redact_content("log.bin", content, secrets) == f"{PLACEHOLDER} {PLACEHOLDER} /home/me 1234".encode() + b"\xff\0"
+    )
+
+
+@given(st.binary(max_size=200), st.sampled_from([".env", "credentials.json", "a.txt", "key.pem"]))
+def test_what_is_redacted_stays_as_it_is(content: bytes, path: str) -> None:
+    once = redact_content(path, content, (b"0123456789",))
+    assert redact_content(path, once, (b"0123456789",)) == once
 
 
 def test_keys_of_the_test_look_like_keys() -> None:

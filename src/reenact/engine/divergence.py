@@ -47,6 +47,7 @@ class What(StrEnum):
     ORDER = "order"  # the calls are those of the tape, in an order that it does not allow
     STUCK = "stuck"  # every lane waits, and none can go on
     SOCKET = "socket"  # a connection was tried that no seam saw
+    FILE = "file"  # the run ends, and leaves another file behind
 
 
 class Part(StrEnum):

@@ -26,8 +26,7 @@ from typing import Any, Final
 import msgspec
 
 from reenact.errors import ArgumentError
-from reenact.launch.world import PLACEHOLDER
-from reenact.tape.redact import is_credential_name
+from reenact.tape.redact import PLACEHOLDER, is_credential_name
 
 Import = Callable[[str], ModuleType]
 

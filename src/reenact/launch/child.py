@@ -22,8 +22,10 @@ from reenact.launch import manifest as manifests
 from reenact.launch import running
 from reenact.launch.settings import Settings
 from reenact.launch.spec import SPEC, Report, Spec
+from reenact.launch.workspace import Workspace
 from reenact.seams.install import Installed
 from reenact.seams.system import socket
+from reenact.seams.system.files import Files
 from reenact.tape.close import faults_beside
 from reenact.tape.event import Ended, Failed, Snapshot
 from reenact.tape.reader import read
@@ -36,12 +38,19 @@ def start(text: str) -> None:
     del os.environ[SPEC]
     restore_hash_seed(spec)
     session = session_of(spec)
+    tape = session.plan.prefix
+    files = Files(session, Path(spec.tape).parent) if tape is None else None
+    workspace = Workspace.enter(tape, Path(spec.report).parent) if tape is not None else None
     finish = _once_here(
-        lambda: _finish_recording(session) if session.recording else finish_replay(session, spec, last_error())
+        lambda: (
+            _finish_recording(session, files)
+            if files is not None
+            else finish_replay(session, spec, last_error(), workspace)
+        )
     )
     # Registered first, so called last, after everything that the program registers
     atexit.register(finish)
-    begin(session, spec, finish)
+    begin(session, spec, finish, files)
     os.register_at_fork(after_in_child=lambda: enter(MUTED))
 
 
@@ -66,11 +75,11 @@ def session_of(spec: Spec) -> Session:
     return session
 
 
-def begin(session: Session, spec: Spec, finish: Callable[[], None]) -> None:
+def begin(session: Session, spec: Spec, finish: Callable[[], None], files: Files | None = None) -> None:
     """Installs every seam; from here on the calling context is in the session's main lane."""
     installed = Installed()
     installed.install()
-    installed.take_process(session, spec.terminal, finish)
+    installed.take_process(session, spec.terminal, finish, Path(spec.tape).parent, files)
     tape = session.plan.prefix
     socket.watch(session, closed=tape is not None)
     pid = _real.getpid() if tape is None else int(tape.snapshots.get("pid", b"-1"))
@@ -96,8 +105,9 @@ def last_error() -> Failed | None:
     return encode(error) if error is not None else None
 
 
-def _finish_recording(session: Session) -> None:
+def _finish_recording(session: Session, files: Files) -> None:
     enter(MUTED)
+    files.end()
     session.keep(Ended(session.elapsed(), last_error()))
     session.commit()
     if session.writer is not None:
@@ -108,13 +118,15 @@ def _finish_recording(session: Session) -> None:
                 faults_beside(session.writer.path).write_text("\n".join(session.faults), encoding="utf-8")
 
 
-def finish_replay(session: Session, spec: Spec, error: Failed | None) -> None:
+def finish_replay(session: Session, spec: Spec, error: Failed | None, workspace: Workspace | None = None) -> None:
     """Ends a replay that `error` ended, if any, and writes its report."""
     enter(MUTED)
     boundary = session.boundary
     divergences = list(session.divergences)
     if not session.cut and (session.plan.observe or not divergences):
         divergences.extend(boundary.left())
+        if workspace is not None and (session.plan.observe or not divergences):
+            divergences.extend(workspace.differences())
     report = Report(
         boundary.asked,
         boundary.compared,
@@ -126,5 +138,7 @@ def finish_replay(session: Session, spec: Spec, error: Failed | None) -> None:
         complete=True,
         cut=session.cut,
         error="" if error is None else manifests.describe(error),
+        enclosed=workspace is not None and workspace.enclosed is not None,
+        unrestored=workspace.unrestored if workspace is not None else [],
     )
     running.end(Path(spec.report), report)

@@ -39,6 +39,7 @@ class Spec(msgspec.Struct, frozen=True):
 class Report(msgspec.Struct):
     """What a replay found. `begun`: it came to the recorded part of the program, `complete`: and to the end of that.
 
+    `enclosed`: the kernel closed the world around it; `unrestored` are files that are not as the recorded run saw them.
     `written` is how many bytes of the output on tape were written again; `error` is the exception that ended the
     program. `unusable` says why the recorded function could not be called at all, and `slug` is that error's.
     """
@@ -53,5 +54,7 @@ class Report(msgspec.Struct):
     complete: bool = False
     cut: bool = False
     error: str = ""
+    enclosed: bool = False
+    unrestored: list[str] = []
     unusable: str = ""
     slug: str = ""

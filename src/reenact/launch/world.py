@@ -14,9 +14,8 @@ from reenact import __version__, _real
 from reenact.launch import interpreter
 from reenact.launch.command import Command
 from reenact.launch.manifest import Manifest
-from reenact.tape.redact import is_secret_name, redact_value
+from reenact.tape.redact import PLACEHOLDER, is_secret_name, redact_value
 
-PLACEHOLDER = "reenact-placeholder-credential"
 _OURS = "REENACT_"
 _MAX_DIFF = 1 << 20
 _MAX_SEED = 4_294_967_295

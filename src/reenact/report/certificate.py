@@ -26,6 +26,7 @@ from reenact.tape.reader import Recording
 FORMAT: Final = 1
 NETWORK: Final = "closed: an audit hook of Python refuses every connection and name look-up"
 MAX_TOLD: Final = 20  # divergences told in full in the text; JSON has all
+ENCLOSED: Final = "closed: the kernel gives the process no network, and files that are copies"
 _LISTED: Final = 6
 _KINDS: Final = {"http": "HTTP exchange", "stdin": "read of stdin", "connect": "connection"}
 
@@ -140,9 +141,9 @@ def certify(replayed: Replayed, normalizers: Sequence[Normalizer] = SHIPPED) -> 
         finished=report.complete,
         tape=Tape(recording.digest.hex(), recording.pieces),
         incomplete=list(_incomplete(recording)),
-        network=NETWORK,
+        network=ENCLOSED if report.enclosed else NETWORK,
         placeholders=manifest.secrets,
-        not_restored=world.cannot_restore(manifest),
+        not_restored=[*world.cannot_restore(manifest), *report.unrestored],
         normalizers=[rule.name for rule in normalizers if rule.name not in SHIPPED_NAMES],
         faults=report.faults,
         recorded_seconds=lasted(recording) / 1e9,

@@ -35,6 +35,7 @@ _HEADLINES: Final = {
     What.ORDER: "the run makes its calls in an order that the tape does not allow",
     What.STUCK: "every part of the run waits for another, and none can go on",
     What.SOCKET: "the run opened a connection that was not recorded",
+    What.FILE: "the run left another file behind than when recorded",
 }
 _RECORD: Final = "If the program was changed on purpose, record the run again."
 _ADVICE: Final = {
@@ -45,6 +46,7 @@ _ADVICE: Final = {
     What.EXIT: "Look at the last lines that the program wrote before it ended. " + _RECORD,
     What.ORDER: "Look at which tasks or threads were started in another order. " + _RECORD,
     What.STUCK: "Look at what each lane waits for, above: one of them was never started or ended early. " + _RECORD,
+    What.FILE: "Look at what is written to it: a time, an address, an unordered set. " + _RECORD,
     What.SOCKET: "Nothing was sent. If the library is not one that reenact records, please report it by name.",
 }
 

@@ -6,6 +6,7 @@ import importlib.util
 import sys
 from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -14,7 +15,22 @@ from reenact.engine.session import Session
 from reenact.seams.concurrency import asyncio as asyncio_seam
 from reenact.seams.concurrency import blocking, identity, threads
 from reenact.seams.patch import Patches
-from reenact.seams.system import clock, collector, entropy, output, process, signals, socket, terminal, tracebacks
+from reenact.seams.system import (
+    children,
+    clock,
+    collector,
+    entropy,
+    files,
+    loop_children,
+    output,
+    process,
+    signals,
+    socket,
+    sqlite,
+    terminal,
+    tracebacks,
+)
+from reenact.seams.system.files import Files
 from reenact.seams.system.sending import Senders
 from reenact.seams.system.signals import Handlers
 
@@ -77,7 +93,14 @@ class Installed:
                 self.meet(name, module)
         sys.meta_path.insert(0, self._finder)
 
-    def take_process(self, session: Session, was_terminal: tuple[bool, bool, bool], finish: Callable[[], None]) -> None:
+    def take_process(
+        self,
+        session: Session,
+        was_terminal: tuple[bool, bool, bool],
+        finish: Callable[[], None],
+        store: Path,
+        recorded: Files | None,
+    ) -> None:
         """Meets what belongs to a run that is the whole process: generators, terminal, signals, exit, garbage."""
         entropy.start(session)
         terminal.start(session, was_terminal, self._patches)
@@ -88,6 +111,11 @@ class Installed:
         signals.meet_waits(self._patches)
         Senders(session, handlers, finish).install(self._patches)
         collector.start(session, self._patches)
+        if recorded is not None:
+            recorded.install(self._patches)
+        files.meet_listings(self._patches, session, store)
+        sqlite.install(self._patches, session, recorded)
+        loop_children.install(self._patches, session, children.install(self._patches, session))
 
     def share_process(self) -> None:
         """Meets what runs share with each other and with the rest of a long-lived process."""

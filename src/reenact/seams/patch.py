@@ -11,7 +11,19 @@ from functools import partial
 from types import ModuleType
 
 _ABSENT = object()
-_KEEP_BOUND = ("reenact", "asyncio", "threading", "queue", "selectors", "logging", "concurrent", "importlib", "random")
+_KEEP_BOUND = (
+    "reenact",
+    "posix",
+    "nt",
+    "asyncio",
+    "threading",
+    "queue",
+    "selectors",
+    "logging",
+    "concurrent",
+    "importlib",
+    "random",
+)
 
 
 class Patches:

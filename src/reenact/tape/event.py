@@ -21,6 +21,9 @@ class Kind(IntEnum):
     CONNECT = 5
     CLOSE = 6
     EXEC = 7
+    PROCESS = 8
+    PIPE = 9
+    EXIT = 10
 
 
 class DrawKind(IntEnum):
@@ -45,6 +48,7 @@ class DrawKind(IntEnum):
     GETRANDBITS = 23
     TERMINAL_SIZE = 30
     PID = 31
+    LISTING = 32
 
 
 class PartKind(IntEnum):
@@ -86,6 +90,15 @@ class Stream(IntEnum):
 
     STDOUT = 1
     STDERR = 2
+
+
+class Sight(IntEnum):
+    """What stands at a path."""
+
+    NOTHING = 0
+    FILE = 1
+    FOLDER = 2
+    OTHER = 3
 
 
 class Record(msgspec.Struct, frozen=True, array_like=True, tag=True):
@@ -268,6 +281,39 @@ class Snapshot(Record, frozen=True, array_like=True, tag=12):
     data: bytes
 
 
+class Saw(Record, frozen=True, array_like=True, tag=17):
+    """What the run found at a path, before it had touched it itself. `mtime` is ns since 1970.
+
+    `digest` (SHA-256, with a `Content` before) is there when a file was read, `names` when a folder was listed; either
+    may come after a record of the same path that had none.
+    """
+
+    path: str
+    kind: int
+    mode: int = 0
+    size: int = 0
+    mtime: int = 0
+    digest: bytes = b""
+    names: list[str] | None = None
+
+
+class Content(Record, frozen=True, array_like=True, tag=18):
+    """What a file held, by its SHA-256."""
+
+    digest: bytes
+    data: bytes
+
+
+class Left(Record, frozen=True, array_like=True, tag=19):
+    """How the run left a path that it had touched."""
+
+    path: str
+    kind: int
+    mode: int = 0
+    size: int = 0
+    digest: bytes = b""
+
+
 AnyRecord = (
     Start
     | LaneBorn
@@ -286,4 +332,7 @@ AnyRecord = (
     | Expired
     | Spun
     | Collected
+    | Saw
+    | Content
+    | Left
 )

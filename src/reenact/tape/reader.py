@@ -72,6 +72,9 @@ class Recording:
     notes: list[tuple[ev.Note, ev.SiteNamed | None]] = field(default_factory=list)
     snapshots: dict[str, bytes] = field(default_factory=dict)
     wrote: dict[int, bytearray] = field(default_factory=dict)
+    saw: dict[str, ev.Saw] = field(default_factory=dict)
+    contents: dict[bytes, bytes] = field(default_factory=dict)
+    left: dict[str, ev.Left] = field(default_factory=dict)
     ended: ev.Ended | None = None
     status: int | None = None
     digest: bytes = GENESIS
@@ -170,7 +173,7 @@ class _Builder:
         self._lanes: dict[int, LaneLog] = {}
         self._sites: dict[int, ev.SiteNamed] = {}
 
-    def add(self, record: ev.AnyRecord) -> None:  # noqa: C901, PLR0912  one case per record
+    def add(self, record: ev.AnyRecord) -> None:  # noqa: C901, PLR0912, PLR0915  one case per record
         recording = self._recording
         try:
             match record:
@@ -213,6 +216,12 @@ class _Builder:
                 case ev.Collected():
                     lane = self._lanes[record.lane]
                     lane.collected[len(lane.events)] = record.generation
+                case ev.Saw():
+                    recording.saw[record.path] = record
+                case ev.Content():
+                    recording.contents[record.digest] = record.data
+                case ev.Left():
+                    recording.left[record.path] = record
                 case ev.Ended():
                     recording.ended = record
                 case ev.Exited():

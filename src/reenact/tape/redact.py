@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
+from pathlib import PurePath
 from urllib.parse import quote_plus, unquote_plus, urlsplit, urlunsplit
 
 REDACTED = "[redacted]"
+PLACEHOLDER = "reenact-placeholder-credential"
 
 _SECRET_HEADER = re.compile(
     r"((^|[-_])(x?-?api|access)?[-_]?(key|token|secret|auth|password|credential)s?|authorization|authentication|cookie)$"
@@ -62,6 +65,22 @@ _CREDENTIAL = re.compile(
     r"|secrets?(_value)?|password|passwd|passphrase|credentials?)$"
 )
 _USER_IN_URL = re.compile(r"(?<=://)[^/\s@]+(?=@)")
+_LEAST_SECRET = 8  # bytes: a shorter value stands in many a file without being one
+_SECRET_FILE = re.compile(
+    r"^(\.env(\..+)?|.+\.env|.*credentials?(\.(json|ini|toml|ya?ml|db))?|.*secrets?(\.(json|ini|toml|ya?ml|env))?"
+    r"|\.?netrc|_netrc|\.pypirc|\.npmrc|\.git-credentials|\.pgpass|auth\.json|.*tokens?(\.(json|txt))?|hosts\.yml"
+    r"|id_(rsa|dsa|ecdsa|ed25519)|.+\.(pem|key|p12|pfx|jks|keystore|kdbx))$",
+    re.IGNORECASE,
+)
+_SECRET_FOLDERS = frozenset({".aws", ".azure", ".docker", ".gnupg", ".kube", ".ssh", "gcloud", "secrets"})
+_NAMED_VALUE = re.compile(
+    rb"""(?P<name>[\w.-]+)(?P<between>["']?[ \t]*[:=][ \t]*|(?<=password)[ \t]+)"""
+    rb"""(?:"(?P<double>(?:\\.|[^"\\])*)"|'(?P<single>[^'\n]*)'|(?P<bare>[^\s"'#,{}\[\]]+))""",
+    re.IGNORECASE,
+)
+_ADDRESS = re.compile(rb"https?://[^@?]*$")
+_PRIVATE_KEY = re.compile(rb"(?<=PRIVATE KEY-----)(\r?\n).*?(?=\r?\n-----END )", re.DOTALL)
+_WORD = re.compile(rb"[^\s\"',:={}\[\]]{8,}")
 
 
 def redact_headers(headers: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
@@ -107,4 +126,46 @@ def is_credential_name(name: str) -> bool:
 
 def redact_value(value: str) -> str:
     """The value of an environment variable, with the user and password of URLs in it replaced: it stays a URL."""
-    return _USER_IN_URL.sub("reenact-placeholder-credential", value)
+    return _USER_IN_URL.sub(PLACEHOLDER, value)
+
+
+def secrets_of(environment: Mapping[str, str]) -> tuple[bytes, ...]:
+    """The secret values of an environment, the longest first: one may be a part of another."""
+    values = {os.fsencode(value) for name, value in environment.items() if is_secret_name(name)}
+    return tuple(sorted((value for value in values if len(value) >= _LEAST_SECRET), key=len, reverse=True))
+
+
+@cache
+def is_secret_file(path: str) -> bool:
+    """Whether a file of this name holds credentials."""
+    pure = PurePath(path)
+    return _SECRET_FILE.match(pure.name) is not None or not _SECRET_FOLDERS.isdisjoint(pure.parts[:-1])
+
+
+def redact_content(path: str, content: bytes, secrets: Iterable[bytes]) -> bytes:
+    """What a file holds without credentials, in a form that programs still read. What is redacted stays as it is.
+
+    `secrets` are replaced wherever they stand. In a file whose name says that it holds credentials, so are the values
+    that have a secret name; where there is none, every word that is long enough to be one.
+    """
+    placeholder = PLACEHOLDER.encode()
+    for secret in secrets:
+        content = content.replace(secret, placeholder)
+    if not is_secret_file(path):
+        return content
+    if b"-----BEGIN " in content:
+        return _PRIVATE_KEY.sub(lambda match: match[1] + placeholder, content)
+    found = 0
+
+    def replaced(match: re.Match[bytes]) -> bytes:
+        nonlocal found
+        name = match["name"].decode("ascii", "replace")
+        value = match["double"] or match["single"] or match["bare"] or b""
+        if not is_secret_name(name) or PLACEHOLDER in name or _ADDRESS.match(value) is not None:
+            return match[0]
+        found += 1
+        quote = b'"' if match["double"] is not None else b"'" if match["single"] is not None else b""
+        return match["name"] + match["between"] + quote + placeholder + quote
+
+    redacted = _NAMED_VALUE.sub(replaced, content)
+    return redacted if found else _WORD.sub(placeholder, content)

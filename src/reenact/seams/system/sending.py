@@ -59,7 +59,8 @@ class Senders:
             if pid == _real.getpid():
                 self._send(signal, functools.partial(real, pid))
             elif pid > 0:
-                real(pid, signal)
+                if pid not in self._session.stand_ins:
+                    real(pid, signal)
             elif pid != _EVERYBODY:
                 self._send_to_group(-pid, signal, functools.partial(real, pid))
             elif not self._replaying:

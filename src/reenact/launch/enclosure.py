@@ -1,0 +1,132 @@
+"""Closes the world around this process with the kernel's namespaces (Linux): no network, and files that are copies.
+
+Folders get an overlay each: what is written lands in memory and is gone with the process, and the rest of the file
+system is read-only. An ordinary user may do that in a user namespace of their own (user_namespaces(7)); the process
+keeps the user and group numbers that it has.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+_NEWNS, _NEWUSER, _NEWNET = 0x00020000, 0x10000000, 0x40000000
+_BIND, _REC, _PRIVATE = 0x1000, 0x4000, 0x40000
+_AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
+_RDONLY = 0x1
+_SHARED_MEMORY = "/dev/shm"  # noqa: S108  what POSIX semaphores are made of: no temporary file
+_SYS_MOUNT_SETATTR = 442  # the same on every architecture
+_SIOCSIFFLAGS, _IFF_UP, _IFF_RUNNING = 0x8914, 0x1, 0x40
+
+
+class Enclosed:
+    """What has been closed. `folders` are those in which anything may be changed."""
+
+    def __init__(self, folders: tuple[str, ...]) -> None:
+        self.folders = folders
+
+    def has(self, path: str) -> bool:
+        """Whether the path may be changed without harm."""
+        return any(path.startswith(folder.rstrip("/") + "/") for folder in self.folders)
+
+
+def enclose(folders: Iterable[str], scratch: Path, kept: Iterable[Path]) -> Enclosed:
+    """Closes the world. `scratch` is an empty folder of ours; what is written to the folders `kept` stays.
+
+    To be called while the process has one thread.
+
+    Raises:
+        OSError: the kernel does not allow it. No file has another place or content then.
+    """
+    if sys.platform != "linux":
+        raise OSError("namespaces are Linux's")
+    where = Path.cwd()
+    privileged = _unshare()
+    _raise_loopback()
+    _mount(None, "/", None, _REC | _PRIVATE)
+    descriptors = {str(folder): os.open(folder, os.O_PATH) for folder in kept}
+    _mount("tmpfs", str(scratch), "tmpfs", 0)
+    _read_only("/", recursive=True)
+    _read_only(str(scratch), on=False)
+    overlaid = [
+        folder for at, folder in enumerate(folders) if _overlay(folder, scratch / str(at), privileged=privileged)
+    ]
+    for folder, descriptor in descriptors.items():
+        _mount(f"/proc/self/fd/{descriptor}", folder, None, _BIND)
+        _read_only(folder, on=False)
+        os.close(descriptor)
+    if Path(_SHARED_MEMORY).is_dir():
+        _mount("tmpfs", _SHARED_MEMORY, "tmpfs", 0)
+    os.chdir(where)  # the folder that we were in lies below an overlay now
+    return Enclosed(tuple(overlaid))
+
+
+def _unshare() -> bool:
+    """New namespaces; whether that took no user namespace."""
+    if os.geteuid() == 0 and _libc().unshare(_NEWNS | _NEWNET) == 0:
+        return True
+    uid, gid = os.getuid(), os.getgid()
+    _check(_libc().unshare(_NEWUSER | _NEWNS | _NEWNET), "unshare")
+    Path("/proc/self/setgroups").write_text("deny", encoding="ascii")
+    Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1", encoding="ascii")
+    Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1", encoding="ascii")
+    return False
+
+
+def _overlay(folder: str, scratch: Path, *, privileged: bool) -> bool:
+    """Puts an overlay on a folder; false when the kernel does not let us, and it stays read-only."""
+    upper, work = scratch / "upper", scratch / "work"
+    upper.mkdir(parents=True)
+    work.mkdir()
+    if set(":,\\") & set(folder):
+        return False  # what the options are written with
+    options = f"lowerdir={folder},upperdir={upper},workdir={work}"
+    try:
+        _mount("overlay", folder, "overlay", 0, options if privileged else f"{options},userxattr")
+    except OSError:
+        return False
+    return True
+
+
+class _MountAttr(ctypes.Structure):
+    _fields_ = (
+        ("attr_set", ctypes.c_uint64),
+        ("attr_clr", ctypes.c_uint64),
+        ("propagation", ctypes.c_uint64),
+        ("userns_fd", ctypes.c_uint64),
+    )
+
+
+def _read_only(path: str, *, on: bool = True, recursive: bool = False) -> None:
+    attributes = _MountAttr(_RDONLY if on else 0, 0 if on else _RDONLY, 0, 0)
+    arguments = (_AT_FDCWD, path.encode(), _AT_RECURSIVE if recursive else 0, ctypes.byref(attributes))
+    _check(_libc().syscall(_SYS_MOUNT_SETATTR, *arguments, ctypes.sizeof(attributes)), f"mount_setattr {path}")
+
+
+def _mount(source: str | None, target: str, kind: str | None, flags: int, options: str | None = None) -> None:
+    texts = [text.encode() if text is not None else None for text in (source, target, kind, options)]
+    done = _libc().mount(texts[0], texts[1], texts[2], ctypes.c_ulong(flags), texts[3])
+    _check(done, f"mount {kind or source} {target}")
+
+
+def _raise_loopback() -> None:
+    """Servers inside of the program still work."""
+    import fcntl  # noqa: PLC0415  not on every system
+    import socket  # noqa: PLC0415
+
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        fcntl.ioctl(any_socket, _SIOCSIFFLAGS, struct.pack("16sh", b"lo", _IFF_UP | _IFF_RUNNING))
+
+
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _check(result: int, what: str) -> None:
+    if result != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")

@@ -1,0 +1,338 @@
+"""The seam in child processes: their start, what passes through their pipes, and their end.
+
+In replay nothing is started. The program reads the answers of the recorded run from pipes that have nobody at their
+other end, and what it writes to a child is compared with what it wrote then.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shlex
+import subprocess
+from collections.abc import Callable, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+
+from reenact import _real
+from reenact.engine import failure
+from reenact.engine.call import Call
+from reenact.engine.crossing import Answer, Crossing
+from reenact.engine.lane import Lane, get_lane, muted
+from reenact.engine.session import Session
+from reenact.seams.patch import Patches
+from reenact.tape.event import Failed, Kind, PartKind
+from reenact.tape.redact import PLACEHOLDER, is_secret_name, redact_content, secrets_of
+
+_SERVED = "_reenact_served"  # on a Popen that stands for a child of the recorded run
+_READ_BYTES = 65536
+_MAX_SHOWN = 200
+
+
+class _Told(msgspec.Struct, array_like=True):
+    """What waiting for a child gave: its status, or None where it still runs; what it had written by then."""
+
+    status: int | None
+    expired: bool = False
+    out: bytes | None = None
+    err: bytes | None = None
+
+
+_encode, _decode = msgspec.msgpack.Encoder().encode, msgspec.msgpack.Decoder(_Told).decode
+
+
+def install(patches: Patches, session: Session) -> Children:
+    """Meets `subprocess`, and what is made of it, and `os.system`."""
+    seam = Children(session)
+    popen = subprocess.Popen
+    patches.set(subprocess, "io", SimpleNamespace(**{**vars(io), "open": seam.open_pipe}))
+    patches.set(popen, "_execute_child", seam.starting(popen._execute_child))  # type: ignore[attr-defined]
+    patches.set(popen, "_wait", seam.waiting(popen._wait))  # type: ignore[attr-defined]
+    patches.set(popen, "_internal_poll", seam.polling(popen._internal_poll))  # type: ignore[attr-defined]
+    patches.set(popen, "_communicate", seam.communicating(popen._communicate))  # type: ignore[attr-defined]
+    patches.function(os, "system", seam.system(os.system))
+    return seam
+
+
+class Children:
+    """The child processes of one run."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._secrets = secrets_of(os.environ)
+
+    def _lane(self) -> Lane | None:
+        lane = get_lane()
+        return lane if lane is not None and lane.session is self._session else None
+
+    def clean(self, data: bytes) -> bytes:
+        """What may be on tape of it."""
+        return redact_content("", data, self._secrets)
+
+    def _kept(self, text: str | bytes | None) -> bytes | None:
+        data = _bytes(text)
+        return None if data is None else self.clean(data)
+
+    def ask(self, lane: Lane, kind: Kind, what: str, body: bytes, perform: Callable[[], bytes]) -> bytes:
+        """What `perform` gives now, or what it gave in the recording."""
+
+        def answer() -> Answer:
+            data = perform()
+            return Answer(PartKind.VALUE, data, lambda: self.clean(data))
+
+        name = self.clean(what.encode("utf-8", "backslashreplace")).decode()
+        return Crossing.begin(lane, Call(kind, name, body=self.clean(body)), revive).pull(answer).data
+
+    def tell_unseen(self, name: str) -> None:
+        """A child has our own output as its own."""
+        if self._session.recording:
+            what = f"what `{name}` writes past this program, to its own output, is not on tape"
+            self._session.note("child", what, _real.getframe(2))
+
+    # Beginning and end
+
+    def starting(self, real: Callable[..., None]) -> Callable[..., None]:
+        """The start, before which everything is on disk."""
+
+        def _execute_child(self_: Any, args: Any, executable: Any, *rest: Any) -> None:
+            lane = self._lane()
+            if lane is None:
+                real(self_, args, executable, *rest)
+                return
+            _preexec, _close, _pass, cwd, env, _info, _flags, shell, *pipes = rest
+            body = command_of(args, executable, cwd, env, shell=shell)
+            name = shown(args)
+            for stream in ("stdin", "stdout", "stderr"):
+                pipe = _raw(getattr(self_, stream))
+                if pipe is not None:
+                    pipe.label = f"{stream} of `{name}`"
+            started = False
+
+            def perform() -> bytes:
+                nonlocal started
+                started = True
+                real(self_, args, executable, *rest)
+                return str(self_.pid).encode()
+
+            pid = self.ask(lane, Kind.PROCESS, f"start `{name}`", body, perform)
+            if -1 in (pipes[3], pipes[5]):
+                self.tell_unseen(name)
+            if not started:
+                self_.pid, self_._child_created = int(pid), True
+                setattr(self_, _SERVED, True)
+                self._session.stand_ins.add(self_.pid)
+                self_._close_pipe_fds(*pipes[:6])
+
+        return _execute_child
+
+    def waiting(self, real: Callable[..., int]) -> Callable[..., int]:
+        """Waiting for the end."""
+
+        def _wait(self_: Any, timeout: float | None) -> int:
+            lane = self._lane()
+            if lane is None or self_.returncode is not None:
+                return real(self_, timeout)
+
+            def perform() -> bytes:
+                try:
+                    return _encode(_Told(real(self_, timeout)))
+                except subprocess.TimeoutExpired:
+                    return _encode(_Told(None, expired=True))
+
+            told = _decode(self.ask(lane, Kind.EXIT, f"wait for `{shown(self_.args)}`", b"", perform))
+            if told.expired:
+                raise subprocess.TimeoutExpired(self_.args, timeout or 0)
+            self_.returncode = told.status
+            return int(self_.returncode)
+
+        return _wait
+
+    def polling(self, real: Callable[..., int | None]) -> Callable[..., int | None]:
+        """Asking whether it has ended."""
+
+        def _internal_poll(self_: Any, *args: Any, **kwargs: Any) -> int | None:
+            lane = self._lane()
+            if args or kwargs or lane is None or self_.returncode is not None:
+                if self_.returncode is None and _SERVED in vars(self_):
+                    self_.returncode = kwargs.get("_deadstate", args[0] if args else None)
+                    return self_.returncode  # type: ignore[no-any-return]  # a finalizer asks, and nobody was started
+                return real(self_, *args, **kwargs)
+            what = f"ask for the end of `{shown(self_.args)}`"
+            self_.returncode = _decode(self.ask(lane, Kind.EXIT, what, b"", lambda: _encode(_Told(real(self_))))).status
+            return self_.returncode  # type: ignore[no-any-return]
+
+        return _internal_poll
+
+    def communicating(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        """All of its input, output and end at once."""
+
+        def _communicate(self_: Any, input: Any, endtime: Any, orig_timeout: Any) -> Any:  # noqa: A002  its name
+            lane = self._lane()
+            if lane is None:
+                return real(self_, input, endtime, orig_timeout)
+            live: list[Any] = []
+
+            def perform() -> bytes:
+                try:
+                    live.append(real(self_, input, endtime, orig_timeout))
+                except subprocess.TimeoutExpired as error:
+                    live.append(error)
+                    return _encode(
+                        _Told(None, expired=True, out=self._kept(error.output), err=self._kept(error.stderr))
+                    )
+                out, err = map(self._kept, live[0])
+                return _encode(_Told(self_.returncode, out=out, err=err))
+
+            sent = _bytes(input) or b""
+            data = self.ask(lane, Kind.EXIT, f"communicate with `{shown(self_.args)}`", sent, perform)
+            if live:
+                if isinstance(live[0], subprocess.TimeoutExpired):
+                    raise live[0]
+                return live[0]
+            told = _decode(data)
+            if told.expired:
+                raise subprocess.TimeoutExpired(self_.args, orig_timeout, output=told.out, stderr=told.err)
+            for file in filter(None, (self_.stdin, self_.stdout, self_.stderr)):
+                with muted():
+                    file.close()
+            self_.returncode = told.status
+            if self_.text_mode:
+                return _text(told.out), _text(told.err)
+            return told.out, told.err
+
+        return _communicate
+
+    def system(self, real: Callable[[Any], int]) -> Callable[[Any], int]:
+        """`os.system`, from start to end."""
+
+        def system(command: Any) -> int:
+            lane = self._lane()
+            if lane is None:
+                return real(command)
+            name = shown(command)
+            self.tell_unseen(name)
+            body = command_of(command, None, None, None, shell=True)  # noqa: S604  it is not called
+            return int(self.ask(lane, Kind.PROCESS, f"os.system `{name}`", body, lambda: b"%d" % real(command)))
+
+        return system
+
+    # Pipes
+
+    def open_pipe(self, file: Any, mode: str = "r", buffering: int = -1, *args: Any, **kwargs: Any) -> Any:
+        """As `io.open`, for what `subprocess` opens."""
+        if self._lane() is None or not isinstance(file, int) or mode not in {"rb", "wb"}:
+            return io.open(file, mode, buffering, *args, **kwargs)  # noqa: UP020
+        pipe = _Pipe(self, file, mode)
+        if buffering == 0:
+            return pipe
+        size = buffering if buffering > 1 else io.DEFAULT_BUFFER_SIZE
+        return io.BufferedReader(pipe, size) if mode == "rb" else io.BufferedWriter(pipe, size)
+
+
+class _Pipe(io.RawIOBase):
+    """Our end of a pipe to a child."""
+
+    def __init__(self, children: Children, descriptor: int, mode: str) -> None:
+        self._children = children
+        self._under = io.FileIO(descriptor, mode)
+        self.name, self.mode = descriptor, mode
+        self.label = "a pipe"
+
+    def readable(self) -> bool:
+        return self.mode == "rb"
+
+    def writable(self) -> bool:
+        return self.mode == "wb"
+
+    def fileno(self) -> int:
+        return self._under.fileno()
+
+    def close(self) -> None:
+        if not self.closed:
+            super().close()
+            self._under.close()
+
+    def readinto(self, buffer: Any, /) -> int | None:
+        try:
+            data = self._next(len(buffer))
+        except BlockingIOError:
+            return None
+        buffer[: len(data)] = data
+        return len(data)
+
+    def readall(self) -> bytes:
+        parts: list[bytes] = []
+        while data := self._next(_READ_BYTES):
+            parts.append(data)
+        return b"".join(parts)
+
+    def write(self, data: Any, /) -> int:
+        lane = self._children._lane()
+        sent = bytes(data)
+        if lane is None:
+            return self._under.write(sent)
+        what = f"write to {self.label}"
+        return int(self._children.ask(lane, Kind.PIPE, what, sent, lambda: b"%d" % self._under.write(sent)))
+
+    def _next(self, size: int) -> bytes:
+        lane = self._children._lane()
+        return (
+            self._read(size)
+            if lane is None
+            else self._children.ask(lane, Kind.PIPE, f"read {self.label}", b"", lambda: self._read(size))
+        )
+
+    def _read(self, size: int) -> bytes:
+        data = self._under.read(size)
+        if data is None:
+            raise BlockingIOError(11, "Resource temporarily unavailable")
+        return data
+
+
+def _raw(file: Any) -> _Pipe | None:
+    while file is not None and not isinstance(file, _Pipe):
+        file = getattr(file, "buffer", None) or getattr(file, "raw", None)
+    return file
+
+
+def _words(args: Any) -> list[str]:
+    return [os.fsdecode(args)] if isinstance(args, str | bytes | os.PathLike) else [os.fsdecode(word) for word in args]
+
+
+def shown(args: Any) -> str:
+    """A command as one would type it, on one line, and not too long."""
+    words = _words(args)
+    text = words[0] if len(words) == 1 else shlex.join(words)
+    text = " ".join(text.split())
+    return text if len(text) <= _MAX_SHOWN else text[: _MAX_SHOWN - 1] + "…"
+
+
+def command_of(args: Any, executable: Any, cwd: Any, env: Mapping[Any, Any] | None, *, shell: bool) -> bytes:
+    """All that says what is started; of the environment what is other than this program's own."""
+    about: dict[str, Any] = {"args": _words(args), "shell": bool(shell)}
+    if executable is not None:
+        about["executable"] = os.fsdecode(executable)
+    if cwd is not None:
+        about["cwd"] = os.fsdecode(cwd)
+    if env is not None:
+        given = {os.fsdecode(name): os.fsdecode(value) for name, value in env.items()}
+        new = {name: value for name, value in given.items() if os.environ.get(name) != value}
+        about["env"] = {name: PLACEHOLDER if is_secret_name(name) else value for name, value in sorted(new.items())}
+        about["env_without"] = sorted(set(os.environ) - set(given))
+    return json.dumps(about, ensure_ascii=True).encode()
+
+
+def _bytes(text: str | bytes | None) -> bytes | None:
+    return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text) if text is not None else None
+
+
+def _text(data: bytes | None) -> str | None:
+    return data.decode("utf-8", "surrogatepass") if data is not None else None
+
+
+def revive(failed: Failed) -> BaseException:
+    """The exception that the recorded run saw."""
+    return failure.decode(failed, ())

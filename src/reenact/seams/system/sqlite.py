@@ -1,0 +1,125 @@
+"""The seam in SQLite: the database file is a file of the run, and what SQL reads of clock and chance is on tape.
+
+SQLite is C: it opens its files and reads the clock by itself. A database is looked at before it is opened, so that a
+replay finds it as it was, and each connection gets functions of ours for those that give another result each time.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from reenact import _real
+from reenact.engine.lane import get_lane
+from reenact.engine.session import Session
+from reenact.seams.patch import Patches
+from reenact.seams.system.files import Files
+from reenact.tape.event import DrawKind
+
+_BESIDE = ("-wal", "-journal")
+_URI = 7  # the place of `uri` among the arguments of `connect`
+_KEYWORDS = {"current_timestamp": "datetime", "current_date": "date", "current_time": "time"}
+_DATES = ["date", "time", "datetime", "julianday", "strftime"]
+if sqlite3.sqlite_version_info >= (3, 38):
+    _DATES.append("unixepoch")
+_SAME_STATEMENT, _LONGEST_HELD = 0.002, 0.05  # seconds
+_JULIAN_EPOCH, _DAY = 2440587.5, 86400.0
+
+
+def install(patches: Patches, session: Session, recorded: Files | None) -> None:
+    """Meets every database that the run opens. `recorded` keeps files, in a recording."""
+    real = sqlite3.connect
+
+    def connect(database: Any, *args: Any, **kwargs: Any) -> Any:
+        lane = get_lane()
+        if lane is None or lane.session is not session:
+            return real(database, *args, **kwargs)
+        if recorded is not None:
+            path = _path(database, uri=bool(kwargs.get("uri", args[_URI - 1] if len(args) >= _URI else False)))
+            if path is not None:
+                recorded.opens(path, [path + end for end in _BESIDE])
+        connection = real(database, *args, **kwargs)
+        _give_functions(connection)
+        return connection
+
+    patches.function(sqlite3, "connect", connect)
+
+
+def _path(database: Any, *, uri: bool) -> str | None:
+    """The file that a database is in; None for one in memory."""
+    try:
+        name = os.fsdecode(database)
+    except TypeError:
+        return None
+    if uri and name.startswith("file:"):
+        parts = urlsplit(name)
+        if "mode=memory" in parts.query.split("&"):
+            return None
+        name = unquote(parts.path)
+    return None if name in {"", ":memory:"} else name
+
+
+class _Clock:
+    """The time of one connection. SQLite shows a statement one time however long it takes; so nearly does this."""
+
+    def __init__(self) -> None:
+        self._held = self._asked = 0.0
+
+    def now(self) -> float:
+        """Seconds since 1970, as they are on tape."""
+        lane = get_lane()
+        if lane is None or lane.session is None:
+            return self._read()
+        return float(lane.session.draw(lane, DrawKind.TIME, self._read, _real.getframe(1)))  # type: ignore[arg-type]
+
+    def _read(self) -> float:
+        now = _real.time()
+        if not (self._asked <= now < self._asked + _SAME_STATEMENT and now < self._held + _LONGEST_HELD):
+            self._held = now
+        self._asked = now
+        return self._held
+
+
+def _give_functions(connection: sqlite3.Connection) -> None:
+    clock = _Clock()
+    calculator = sqlite3.Connection(":memory:", check_same_thread=False)
+
+    def at(name: str) -> Callable[..., Any]:
+        when = 1 if name == "strftime" else 0
+
+        def dated(*args: Any) -> Any:
+            # by SQLite's own function, which is told the time
+            given = [*args] if len(args) > when else [*args, "now"]
+            if isinstance(given[when], str) and given[when].lower() == "now":
+                given[when] = _JULIAN_EPOCH + clock.now() / _DAY
+            marks = ", ".join("?" * len(given))
+            return calculator.execute(f"SELECT {name}({marks})", given).fetchone()[0]
+
+        return dated
+
+    for name in _DATES:
+        connection.create_function(name, -1, at(name))
+    for keyword, name in _KEYWORDS.items():
+        connection.create_function(keyword, 0, at(name))
+    connection.create_function("random", 0, _random)
+    connection.create_function("randomblob", 1, _randomblob)
+
+
+def _random() -> int:
+    return int.from_bytes(_chance(8), signed=True)
+
+
+def _randomblob(size: Any) -> bytes:
+    return _chance(max(1, int(size or 0)))
+
+
+def _chance(size: int) -> bytes:
+    lane = get_lane()
+    if lane is None or lane.session is None:
+        return _real.urandom(size)
+    drawn = lane.session.draw(lane, DrawKind.ENTROPY, lambda: _real.urandom(size), _real.getframe(1))
+    assert isinstance(drawn, bytes)  # noqa: S101  an ENTROPY draw is bytes
+    return drawn
