@@ -198,6 +198,44 @@ def test_a_child_that_takes_too_long_does_so_again(bench: Bench) -> None:
     run.reproduced()
 
 
+CHANGES = """
+    import asyncio, os, subprocess, sys
+    def state():
+        text = lambda name: open(name).read() if os.path.exists(name) else None
+        return [text(name) for name in ("old.txt", "gone.txt", "mine.txt", "folder/new.txt", "never")], sorted(os.listdir("folder"))
+    open("mine.txt", "w").write("first ")
+    print(state())
+    shell = "echo again >> old.txt; rm -f gone.txt; echo second >> mine.txt; echo new > folder/new.txt; echo {} >> folder/other"
+    START
+    print(state(), open("folder/other").read())
+"""
+WAYS = {
+    "run": "for word in ('a', 'b'): subprocess.run(shell.format(word), shell=True, stdout=-3, stderr=-3); print(state())",
+    "system": "os.system(shell.format('c') + ' > /dev/null 2>&1')",
+    "loop": """
+    async def main():
+        child = await asyncio.create_subprocess_shell(shell.format("d"), stdout=-3, stderr=-3)
+        print(await child.wait(), state())
+    asyncio.run(main())""",
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_a_child_does_to_files_is_found_when_it_has_ended(bench: Bench, way: str) -> None:
+    (bench.folder / "folder").mkdir()
+    for name in ("old.txt", "gone.txt"):
+        (bench.folder / name).write_text(f"{name} ", encoding="utf-8")
+    run = bench.record(CHANGES.replace("START", WAYS[way].strip()))
+    assert run.status == 0, run.stderr
+    assert "old.txt again" in run.text
+    assert "second" in run.text
+    for _ in range(2):
+        verified = run.verify()
+        assert verified.passed, verified.document
+        for path in (bench.folder / "old.txt", bench.folder / "folder" / "new.txt"):
+            path.unlink(missing_ok=True)
+
+
 def test_another_command_is_a_difference(bench: Bench, tool: Path) -> None:
     text = program(STARTS["run"])
     run = bench.record(text)

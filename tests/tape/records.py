@@ -32,6 +32,9 @@ drawn = (
     st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False) | st.binary(max_size=9) | st.lists(small, max_size=3)
 )
 draws = st.tuples(small, small, st.lists(drawn, max_size=3))
+saws = st.builds(
+    ev.Saw, st.text(max_size=9), small, small, small, small, st.binary(max_size=9), st.none() | st.lists(st.text())
+)
 each: dict[type[ev.Record], st.SearchStrategy[ev.AnyRecord]] = {
     ev.Start: st.builds(ev.Start, st.binary(max_size=20)),
     ev.LaneBorn: st.builds(ev.LaneBorn, small, st.text(max_size=9), st.text(max_size=9)),
@@ -52,9 +55,8 @@ each: dict[type[ev.Record], st.SearchStrategy[ev.AnyRecord]] = {
     ev.Expired: st.builds(ev.Expired, small),
     ev.Spun: st.builds(ev.Spun, small),
     ev.Collected: st.builds(ev.Collected, small, small),
-    ev.Saw: st.builds(
-        ev.Saw, st.text(max_size=9), small, small, small, small, st.binary(max_size=9), st.none() | st.lists(st.text())
-    ),
+    ev.Saw: saws,
+    ev.Changed: st.builds(ev.Changed, small, saws),
     ev.Content: st.builds(ev.Content, st.binary(max_size=9), st.binary(max_size=20)),
     ev.Left: st.builds(ev.Left, st.text(max_size=9), small, small, small, st.binary(max_size=9)),
 }

@@ -25,6 +25,7 @@ from reenact.launch.spec import SPEC, Report, Spec
 from reenact.launch.workspace import Workspace
 from reenact.seams.install import Installed
 from reenact.seams.system import socket
+from reenact.seams.system.children import Others
 from reenact.seams.system.files import Files
 from reenact.tape.close import faults_beside
 from reenact.tape.event import Ended, Failed, Snapshot
@@ -50,7 +51,7 @@ def start(text: str) -> None:
     )
     # Registered first, so called last, after everything that the program registers
     atexit.register(finish)
-    begin(session, spec, finish, files)
+    begin(session, spec, finish, files, files or workspace)
     os.register_at_fork(after_in_child=lambda: enter(MUTED))
 
 
@@ -75,11 +76,17 @@ def session_of(spec: Spec) -> Session:
     return session
 
 
-def begin(session: Session, spec: Spec, finish: Callable[[], None], files: Files | None = None) -> None:
+def begin(
+    session: Session,
+    spec: Spec,
+    finish: Callable[[], None],
+    files: Files | None = None,
+    others: Others | None = None,
+) -> None:
     """Installs every seam; from here on the calling context is in the session's main lane."""
     installed = Installed()
     installed.install()
-    installed.take_process(session, spec.terminal, finish, Path(spec.tape).parent, files)
+    installed.take_process(session, spec.terminal, finish, Path(spec.tape).parent, files, others)
     tape = session.plan.prefix
     socket.watch(session, closed=tape is not None)
     pid = _real.getpid() if tape is None else int(tape.snapshots.get("pid", b"-1"))

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from reenact.engine.divergence import Datum, Divergence, What
+from reenact.engine.lane import muted
 from reenact.launch.enclosure import Enclosed, enclose
 from reenact.seams.system.files import content_of, digest_left
 from reenact.tape.event import Left, Saw, Sight
@@ -40,6 +41,19 @@ class Workspace:
                 tape, None, [f"the kernel does not let files be put in place: {error}", *changed] if changed else []
             )
         return cls(tape, enclosed, _restore(tape, enclosed))
+
+    def before_child(self) -> None:
+        """In replay nothing is started."""
+
+    def after_child(self, event: int) -> None:
+        """Puts in place what the children of the recorded run had made of its files by the end of that event."""
+        for saw in self._tape.changed.get(event, ()):
+            if self.enclosed is not None and self.enclosed.has(saw.path):
+                with muted():
+                    try:
+                        _put(self._tape, saw)
+                    except OSError as error:
+                        self.unrestored.append(f"{saw.path} could not be put in place: {error.strerror}")
 
     def differences(self) -> Iterable[Divergence]:
         """Where the replay leaves other files behind than the recorded run."""

@@ -100,6 +100,7 @@ class Installed:
         finish: Callable[[], None],
         store: Path,
         recorded: Files | None,
+        others: children.Others | None,
     ) -> None:
         """Meets what belongs to a run that is the whole process: generators, terminal, signals, exit, garbage."""
         entropy.start(session)
@@ -115,7 +116,7 @@ class Installed:
             recorded.install(self._patches)
         files.meet_listings(self._patches, session, store)
         sqlite.install(self._patches, session, recorded)
-        loop_children.install(self._patches, session, children.install(self._patches, session))
+        loop_children.install(self._patches, session, children.install(self._patches, session, others))
 
     def share_process(self) -> None:
         """Meets what runs share with each other and with the rest of a long-lived process."""

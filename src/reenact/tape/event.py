@@ -304,6 +304,13 @@ class Content(Record, frozen=True, array_like=True, tag=18):
     data: bytes
 
 
+class Changed(Record, frozen=True, array_like=True, tag=20):
+    """What other processes had made of a path when the run went on after that event, which was the end of a child."""
+
+    event: int
+    found: Saw
+
+
 class Left(Record, frozen=True, array_like=True, tag=19):
     """How the run left a path that it had touched."""
 
@@ -334,5 +341,6 @@ AnyRecord = (
     | Collected
     | Saw
     | Content
+    | Changed
     | Left
 )

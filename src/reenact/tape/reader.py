@@ -74,6 +74,7 @@ class Recording:
     wrote: dict[int, bytearray] = field(default_factory=dict)
     saw: dict[str, ev.Saw] = field(default_factory=dict)
     contents: dict[bytes, bytes] = field(default_factory=dict)
+    changed: dict[int, list[ev.Saw]] = field(default_factory=dict)
     left: dict[str, ev.Left] = field(default_factory=dict)
     ended: ev.Ended | None = None
     status: int | None = None
@@ -220,6 +221,8 @@ class _Builder:
                     recording.saw[record.path] = record
                 case ev.Content():
                     recording.contents[record.digest] = record.data
+                case ev.Changed():
+                    recording.changed.setdefault(record.event, []).append(record.found)
                 case ev.Left():
                     recording.left[record.path] = record
                 case ev.Ended():

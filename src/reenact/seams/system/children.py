@@ -13,7 +13,7 @@ import shlex
 import subprocess
 from collections.abc import Callable, Mapping
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -28,8 +28,19 @@ from reenact.tape.event import Failed, Kind, PartKind
 from reenact.tape.redact import PLACEHOLDER, is_secret_name, redact_content, secrets_of
 
 _SERVED = "_reenact_served"  # on a Popen that stands for a child of the recorded run
+_MAY_END = (Kind.PROCESS, Kind.EXIT)
 _READ_BYTES = 65536
 _MAX_SHOWN = 200
+
+
+class Others(Protocol):
+    """Who looks after what other processes do to the run's files."""
+
+    def before_child(self) -> None:
+        """One is about to be started."""
+
+    def after_child(self, event: int) -> None:
+        """One has ended, as the run knows by that event."""
 
 
 class _Told(msgspec.Struct, array_like=True):
@@ -44,9 +55,9 @@ class _Told(msgspec.Struct, array_like=True):
 _encode, _decode = msgspec.msgpack.Encoder().encode, msgspec.msgpack.Decoder(_Told).decode
 
 
-def install(patches: Patches, session: Session) -> Children:
+def install(patches: Patches, session: Session, others: Others | None) -> Children:
     """Meets `subprocess`, and what is made of it, and `os.system`."""
-    seam = Children(session)
+    seam = Children(session, others)
     popen = subprocess.Popen
     patches.set(subprocess, "io", SimpleNamespace(**{**vars(io), "open": seam.open_pipe}))
     patches.set(popen, "_execute_child", seam.starting(popen._execute_child))  # type: ignore[attr-defined]
@@ -60,8 +71,9 @@ def install(patches: Patches, session: Session) -> Children:
 class Children:
     """The child processes of one run."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, others: Others | None) -> None:
         self._session = session
+        self._others = others
         self._secrets = secrets_of(os.environ)
 
     def _lane(self) -> Lane | None:
@@ -84,7 +96,18 @@ class Children:
             return Answer(PartKind.VALUE, data, lambda: self.clean(data))
 
         name = self.clean(what.encode("utf-8", "backslashreplace")).decode()
-        return Crossing.begin(lane, Call(kind, name, body=self.clean(body)), revive).pull(answer).data
+        if kind is Kind.PROCESS and self._others is not None:
+            self._others.before_child()
+        crossing = Crossing.begin(lane, Call(kind, name, body=self.clean(body)), revive)
+        data = crossing.pull(answer).data
+        if kind in _MAY_END:
+            self.over(crossing.event)
+        return data
+
+    def over(self, event: int) -> None:
+        """A child has ended, or may have: by that event the run knows."""
+        if self._others is not None:
+            self._others.after_child(event)
 
     def tell_unseen(self, name: str) -> None:
         """A child has our own output as its own."""

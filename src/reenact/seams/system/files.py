@@ -25,7 +25,7 @@ from reenact import _real
 from reenact.engine.lane import MUTED, enter, get_lane, leave
 from reenact.engine.session import Session
 from reenact.seams.patch import Patches
-from reenact.tape.event import Content, DrawKind, Left, Saw, Sight
+from reenact.tape.event import Changed, Content, DrawKind, Left, Saw, Sight
 from reenact.tape.redact import redact_content, secrets_of
 
 MAX_KEPT = 256 * 1024 * 1024
@@ -48,6 +48,9 @@ class Files:
         self._seen: dict[str, bool] = {}  # path -> whether its content is on tape, too
         self._kept: set[bytes] = set()
         self._touched: dict[str, None] = {}
+        self._known: dict[str, tuple[int, ...]] = {}
+        self._last_child = -1
+        self._first_child = 0
         self._owner = _real.getpid()
         self._outside = not_the_runs(store)
 
@@ -102,9 +105,40 @@ class Files:
             digest = digest_left(path, self._secrets) if found.kind is Sight.FILE else b""
             self._session.keep(Left(path, found.kind, found.mode, found.size, digest))
 
+    # What others do
+
+    def before_child(self) -> None:
+        """Another process is about to be started: what it changes is not the run's own doing."""
+        self._first_child = self._first_child or _real.time_ns()
+        for path in (*self._seen, *self._touched):
+            self._known[path] = _signature(path)
+
+    def after_child(self, event: int) -> None:
+        """It has ended, as the run knows by that event."""
+        self._last_child = event
+        for path in (*self._seen, *(path for path in self._touched if path not in self._seen)):
+            now = _signature(path)
+            if now != self._known.get(path):
+                self._known[path] = now
+                self._session.keep(Changed(event, self._state(path, content=True)))
+
+    def _made_by_child(self, found: Saw) -> bool:
+        """Whether what the run finds has come to be only since it started its first child."""
+        if self._last_child < 0 or found.kind != Sight.FILE:
+            return False
+        try:
+            return _stat(found.path).st_ctime_ns >= self._first_child
+        except OSError:
+            return False
+
     # What is there
 
     def _saw(self, path: str, found: Saw) -> None:
+        if path not in self._seen and self._made_by_child(found):
+            self._session.keep(Saw(path, Sight.NOTHING))
+            self._session.keep(Changed(self._last_child, self._state(path, content=True)))
+            self._seen[path] = True
+            return
         self._seen[path] = bool(found.digest) or found.names is not None or found.kind is Sight.NOTHING
         self._session.keep(found)
 
@@ -187,6 +221,15 @@ class Files:
 
 
 _stat, _listdir, _FileIO = os.stat, os.listdir, io.FileIO
+
+
+def _signature(path: str) -> tuple[int, ...]:
+    """What changes when somebody changes what is there."""
+    try:
+        about = _stat(path)
+    except OSError:
+        return ()
+    return about.st_mode, about.st_ino, about.st_size, about.st_mtime_ns
 
 
 def content_of(path: str, secrets: tuple[bytes, ...] = ()) -> tuple[bytes, bytes | None]:

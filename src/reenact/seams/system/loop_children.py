@@ -133,6 +133,7 @@ class _Child:
     def _serve(self, part: Part) -> None:
         self.crossing.take(part)
         what = _decode(part.data)
+        self._count(what)
         transport, base = self.transport, asyncio.base_subprocess.BaseSubprocessTransport
         if transport._loop is None:
             return
@@ -145,9 +146,10 @@ class _Child:
             if protocol is not None:
                 protocol.disconnected = True
             base._pipe_connection_lost(transport, what.pipe, None)
-        self._count(what)
 
     def _count(self, what: _Came) -> None:
+        if what.pipe < 0:
+            self._children.over(self.crossing.event)
         self._ended = self._ended or what.pipe < 0
         if what.data is None:
             self._open.discard(what.pipe)
