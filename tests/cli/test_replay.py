@@ -70,4 +70,4 @@ def test_a_recording_that_was_cut_ends_as_it_did(cut: Desk) -> None:
     done = cut.reenact("replay", "last")
     assert done.returncode == -signal.SIGKILL
     assert done.stdout == "asking\n"
-    assert "offline, up to where its recording was cut: 2 of 2 calls as recorded" in done.stderr
+    assert "offline, up to where its recording was cut: 3 of 3 calls as recorded" in done.stderr

@@ -126,7 +126,7 @@ def test_a_killed_run_is_shown_as_far_as_it_went(cut: Desk) -> None:
     assert done.returncode == 0
     assert done.stdout.startswith("Run agent-")
     assert "  killed by signal 9: the tape holds all until then\n" in done.stdout
-    assert "holds     0 steps, 2 events\n" in done.stdout
+    assert "holds     0 steps, 3 events\n" in done.stdout
 
 
 def test_a_run_that_is_still_recorded_can_be_looked_at(desk: Desk) -> None:

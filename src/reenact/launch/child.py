@@ -88,6 +88,9 @@ def begin(
     installed.install()
     installed.take_process(session, spec.terminal, finish, Path(spec.tape).parent, files, others)
     tape = session.plan.prefix
+    where = manifests.decode(tape.manifest).machine if tape is not None else None
+    if where is not None:
+        installed.become(where.uname, where.processors, where.usable)
     socket.watch(session, closed=tape is not None)
     pid = _real.getpid() if tape is None else int(tape.snapshots.get("pid", b"-1"))
     session.keep(Snapshot("pid", str(pid).encode()))

@@ -10,6 +10,14 @@ from reenact.errors import TapeCorruptError
 from reenact.tape.event import Failed
 
 
+class Machine(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Where a run was: what `os.uname` says, how many processors there are, and the numbers of those it may use."""
+
+    uname: list[str] = []
+    processors: int | None = None
+    usable: list[int] = []
+
+
 class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
     """A run's program and world.
 
@@ -42,6 +50,7 @@ class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
     git_commit: str = ""
     git_diff: str = ""
     terminal: tuple[bool, bool, bool] = (False, False, False)
+    machine: Machine | None = None
     tags: dict[str, str] = {}
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from reenact import __version__, _real
 from reenact.launch import interpreter
 from reenact.launch.command import Command
-from reenact.launch.manifest import Manifest
+from reenact.launch.manifest import Machine, Manifest
 from reenact.tape.redact import PLACEHOLDER, is_secret_name, redact_value
 
 _OURS = "REENACT_"
@@ -50,6 +50,15 @@ def survey(command: Command, run_id: str, name: str) -> Manifest:
         git_commit=commit,
         git_diff=diff,
         terminal=(_real.isatty(0), _real.isatty(1), _real.isatty(2)),
+        machine=_machine(),
+    )
+
+
+def _machine() -> Machine:
+    return Machine(
+        uname=list(os.uname()) if hasattr(os, "uname") else [],
+        processors=os.cpu_count(),
+        usable=sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [],
     )
 
 

@@ -22,6 +22,7 @@ from reenact.seams.system import (
     entropy,
     files,
     loop_children,
+    machine,
     output,
     process,
     signals,
@@ -60,6 +61,7 @@ SEAMS: dict[str, Seam] = {
     "httpx2": _httpx,
     "urllib3": _urllib3,
     "aiohttp": _aiohttp,
+    "platform": machine.meet_platform,
     "uuid_utils": entropy.install_uuid_utils,
     "uuid_utils.compat": entropy.install_uuid_utils,
     "fastuuid": entropy.install_uuid_utils,
@@ -117,6 +119,10 @@ class Installed:
         files.meet_listings(self._patches, session, store)
         sqlite.install(self._patches, session, recorded)
         loop_children.install(self._patches, session, children.install(self._patches, session, others))
+
+    def become(self, uname: Sequence[str], processors: int | None, usable: Sequence[int]) -> None:
+        """What the agent asks of this machine is answered as the recorded one did (replay)."""
+        machine.become(self._patches, uname, processors, usable)
 
     def share_process(self) -> None:
         """Meets what runs share with each other and with the rest of a long-lived process."""
