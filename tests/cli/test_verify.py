@@ -214,7 +214,7 @@ def test_a_recording_that_was_cut_is_verified_up_to_there(cut: Desk) -> None:
     assert re.match(
         r"VERIFIED UP TO THE CUT  agent-\w+: the same to the byte up to where its recording ends", done.stdout
     )
-    assert "3 of 3 as recorded: 2 HTTP exchanges and 1 process" in done.stdout
+    assert "3 of 3 as recorded: 2 HTTP exchanges and 1 child start" in done.stdout
     assert "(killed by SIGKILL)" in done.stdout
 
 

@@ -28,7 +28,13 @@ NETWORK: Final = "closed: an audit hook of Python refuses every connection and n
 MAX_TOLD: Final = 20  # divergences told in full in the text; JSON has all
 ENCLOSED: Final = "closed: the kernel gives the process no network, and files that are copies"
 _LISTED: Final = 6
-_KINDS: Final = {"http": "HTTP exchange", "stdin": "read of stdin", "connect": "connection"}
+_KINDS: Final = {
+    "http": "HTTP exchange",
+    "stdin": "read of stdin",
+    "connect": "connection",
+    "process": "child start",
+    "exit": "child exit",
+}
 
 
 class Verdict(StrEnum):

@@ -16,13 +16,14 @@ from typing import Any
 from reenact.engine import failure
 from reenact.engine.call import Call
 from reenact.engine.crossing import Answer, Crossing
-from reenact.engine.lane import Lane, current, muted
+from reenact.engine.lane import MUTED, Lane, current, get_lane, muted
 from reenact.seams.http.exchange import begin, decode_head, encode_head, request
 from reenact.seams.http.wire import BodyLength, join_head, split_head
 from reenact.seams.patch import Patches
 from reenact.tape.event import Failed, Kind, Part, PartKind
 
 _WIRE = "_reenact_wire"
+_BELOW = "_reenact_below"
 
 
 def install(module: ModuleType, patches: Patches) -> None:
@@ -30,6 +31,7 @@ def install(module: ModuleType, patches: Patches) -> None:
     from aiohttp import client_proto, connector
 
     protocol, base, connection = client_proto.ResponseHandler, connector.BaseConnector, connector.Connection
+    patches.set(base, "__init__", _born(base.__init__))
     patches.set(base, "connect", _connect(base.connect, module, connection, protocol))
     patches.set(base, "close", _close(base.close))
     patches.set(protocol, "data_received", _data_received(protocol.data_received))
@@ -70,11 +72,24 @@ def _connect(real: Callable[..., Any], module: ModuleType, connection: type, pro
     return connect
 
 
+def _born(real: Callable[..., None]) -> Callable[..., None]:
+    """What is made below a boundary, by a transport of httpx that stands on aiohttp, is there in a recording only."""
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807  it takes the place of one
+        if get_lane() is MUTED:
+            self.__dict__[_BELOW] = True
+        real(self, *args, **kwargs)
+
+    __init__.__wrapped__ = real  # type: ignore[attr-defined]  # what `inspect.signature` shows
+    return __init__
+
+
 def _close(real: Callable[..., Any]) -> Callable[..., Any]:
     def close(self: Any, **options: Any) -> Any:
         lane = current()
-        if lane is None or self.closed:
-            return real(self, **options)
+        if lane is None or self.closed or _BELOW in self.__dict__:
+            with muted():
+                return real(self, **options)
 
         async def perform() -> Answer:
             await real(self, **options)

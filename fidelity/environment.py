@@ -1,0 +1,52 @@
+"""The environments that frameworks run in: pinned, with this checkout of reenact in them, kept between runs."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+LOCKS = Path(__file__).parent / "environments"
+_ASK = "import importlib.metadata as m, sys; print(*(m.version(name) for name in sys.argv[1:]), sep='\\n')"
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """One virtual environment. `python` is its interpreter."""
+
+    name: str
+    python: Path
+
+    def versions(self, *packages: str) -> list[str]:
+        """Their versions."""
+        done = subprocess.run([self.python, "-c", _ASK, *packages], check=True, capture_output=True, text=True)
+        return done.stdout.split()
+
+
+def make(name: str, base: Path, folder: Path) -> Environment:
+    """The environment `environments/NAME.txt` on the interpreter `base`; what is there already is used again.
+
+    Raises:
+        subprocess.CalledProcessError: something cannot be installed.
+    """
+    lock = LOCKS / f"{name}.txt"
+    home = folder / f"{name}-{base.parent.parent.name}"
+    stamp, python = home / "set-up", home / "bin" / "python"
+    wanted = lock.read_text(encoding="utf-8") + str(ROOT)
+    if not stamp.is_file() or stamp.read_text(encoding="utf-8") != wanted:
+        sys.stderr.write(f"fidelity: installing {lock.name} for {base}\n")
+        shutil.rmtree(home, ignore_errors=True)
+        subprocess.run([base, "-m", "venv", home], check=True)
+        _install(python, "-r", str(lock))
+        _install(python, "--no-deps", str(ROOT))
+        stamp.write_text(wanted, encoding="utf-8")
+    return Environment(name, python)
+
+
+def _install(python: Path, *words: str) -> None:
+    uv = shutil.which("uv")
+    by = [uv, "pip", "install", "--python", str(python)] if uv else [str(python), "-m", "pip", "install"]
+    subprocess.run([*by, "--quiet", *words], check=True)
