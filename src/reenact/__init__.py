@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from reenact.api import record
+    from reenact.api import record, tool
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "record"]
+__all__ = ["__version__", "record", "tool"]
 
-_HOMES = {"record": "reenact.api"}
+_HOMES = {"record": "reenact.api", "tool": "reenact.api"}
 
 
 def __getattr__(name: str) -> Any:

@@ -10,7 +10,7 @@ import os
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -20,22 +20,27 @@ import msgspec
 
 from reenact import _real
 from reenact.engine import plan as plans
+from reenact.engine import values
 from reenact.engine.divergence import Datum, Divergence, What
 from reenact.engine.failure import encode
 from reenact.engine.lane import enter, get_lane, leave, muted
 from reenact.engine.session import Session
 from reenact.errors import PAGE, ArgumentError, ReenactError, UsageError
-from reenact.launch import arguments, child, closing, command, entry, generators, running, world
+from reenact.launch import child, closing, command, entry, generators, running, world
 from reenact.launch import manifest as manifests
 from reenact.launch.command import Command
 from reenact.launch.manifest import Manifest
+from reenact.launch.settings import Settings
 from reenact.launch.spec import CALL, Report, Spec
 from reenact.seams.concurrency import asyncio as asyncio_seam
 from reenact.seams.install import Installed
 from reenact.seams.system import socket
+from reenact.seams.tools import tool
 from reenact.tape.event import Ended, Failed, Note, Start
 from reenact.tape.store import Store
 from reenact.tape.writer import TapeWriter
+
+__all__ = ["record", "tool"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -53,20 +58,22 @@ class _Process:
         self._warned: set[str] = set()
         self.expected = _expected()
 
-    def install(self) -> None:
+    def install(self, boundaries: Sequence[str], session: Session | None = None) -> None:
         """Installs the seams at the first run, and meets what has come since at each further one."""
         with self._lock:
             if self._installed is None:
                 installed = Installed()
                 installed.install()
                 self._installed = installed
+            self._installed.bound(boundaries, session.note if session is not None else None)
             self._installed.share_process()
 
     def manifest(self, run_id: str, name: str, called: str, given: str) -> Manifest:
         """The manifest of a run of this process, whose own part is surveyed once."""
         with self._lock:
             if self._survey is None:
-                self._survey = world.survey(_own_command(), run_id, name)
+                boundaries = Settings.near(Path.cwd()).boundaries
+                self._survey = world.survey(_own_command(), run_id, name, boundaries)
         return msgspec.structs.replace(
             self._survey,
             run_id=run_id,
@@ -137,7 +144,7 @@ class Call:
     def kept(self) -> tuple[str, ArgumentError | None]:
         """What it was given, as it stands on tape; or nothing, and why it cannot be kept."""
         try:
-            return arguments.encode(self.function, self.args, self.kwargs), None
+            return values.encode(self.function, self.args, self.kwargs), None
         except ArgumentError as error:
             return "", error
 
@@ -207,9 +214,10 @@ class Run:
             if problem is not None:
                 writer.add(Note(problem.slug, str(problem), -1))
                 process.warn(self._entry, "is recorded, but cannot be replayed", problem)
-            process.install()
+            session = Session(plans.RECORD, writer, exclusive=False)
+            process.install(manifest.boundaries, session)
             socket.watch()
-        self._enter(Session(plans.RECORD, writer, exclusive=False))
+        self._enter(session)
 
     def _begin_replay(self, spec: Spec) -> None:
         process = _process()
@@ -217,9 +225,10 @@ class Run:
         self._spec = spec
         with muted():
             session = child.session_of(spec)
-            if session.plan.prefix is not None:
-                self.id = manifests.decode(session.plan.prefix.manifest).run_id
-            process.install()
+            assert session.plan.prefix is not None  # noqa: S101  that is what makes it a replay
+            manifest = manifests.decode(session.plan.prefix.manifest)
+            self.id = manifest.run_id
+            process.install(manifest.boundaries, session)
             socket.watch(session, closed=True)
         session.exclusive = False
         self._enter(session)
@@ -359,7 +368,7 @@ def replay_call() -> NoReturn:
     if process.expected is None:
         raise UsageError("nothing to replay: this is called by reenact replay")
     spec, _ = process.expected
-    process.install()
+    process.install(spec.boundaries)
     socket.watch(closed=True)
     try:
         function, given = _recorded_call(spec)
@@ -386,11 +395,11 @@ def _recorded_result(spec: Spec) -> bytes:
     return ended.result if ended is not None else b""
 
 
-def _recorded_call(spec: Spec) -> tuple[Callable[..., Any], arguments.Arguments]:
+def _recorded_call(spec: Spec) -> tuple[Callable[..., Any], values.Arguments]:
     from reenact.tape.reader import read  # noqa: PLC0415  only in a replay
 
     manifest = manifests.decode(read(Path(spec.tape)).manifest)
     sys.argv = entry.argv(manifest)
     with muted():  # what the program does when it is imported was not recorded
         program = entry.Program(manifest)
-        return program.function(), arguments.decode(manifest.arguments, program.module)
+        return program.function(), values.decode(manifest.arguments, program.module)

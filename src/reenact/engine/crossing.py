@@ -23,7 +23,7 @@ from reenact.tape.reader import Event
 
 STUCK_AFTER_NS = 3_000_000_000
 COMMIT_WITHIN_NS = 200_000_000
-_DURABLE = (Kind.HTTP, Kind.CONNECT, Kind.PROCESS)
+_DURABLE = (Kind.HTTP, Kind.CONNECT, Kind.PROCESS, Kind.TOOL)
 _CHUNK = PartKind.CHUNK
 
 Revive = Callable[[Failed], BaseException]

@@ -86,6 +86,7 @@ def begin(
     """Installs every seam; from here on the calling context is in the session's main lane."""
     installed = Installed()
     installed.install()
+    installed.bound(spec.boundaries, session.note)
     installed.take_process(session, spec.terminal, finish, Path(spec.tape).parent, files, others)
     tape = session.plan.prefix
     where = manifests.decode(tape.manifest).machine if tape is not None else None

@@ -58,13 +58,16 @@ def record(command: Command, store: Store, name: str | None = None) -> tuple[int
         UsageError: it could not be recorded.
     """
     name = name or command.name
+    boundaries = Settings.near(Path.cwd()).boundaries
     run_id, path = store.new(name)
-    manifest = world.survey(command, run_id, name)
+    manifest = world.survey(command, run_id, name, boundaries)
     writer = TapeWriter.create(path, run_id, name, manifest.started)
     writer.add(Start(manifests.encode(manifest)))
     last = writer.commit()
     user_seed = os.environ.get("PYTHONHASHSEED")
-    spec = Spec("record", str(path), hash_seed=user_seed, last_piece=last, terminal=manifest.terminal)
+    spec = Spec(
+        "record", str(path), hash_seed=user_seed, last_piece=last, terminal=manifest.terminal, boundaries=boundaries
+    )
     env = {**os.environ, "PYTHONHASHSEED": manifest.hash_seed, SPEC: msgspec.json.encode(spec).decode()}
     env.pop("REENACT_RECORD", None)
     try:
@@ -111,6 +114,7 @@ def replay(
             settings=msgspec.json.encode(settings.table if settings is not None else {}).decode(),
             project=str(settings.folder or "") if settings is not None else "",
             terminal=manifest.terminal,
+            boundaries=manifest.boundaries,
         )
         env = {
             **world.environment_for(manifest),

@@ -23,8 +23,8 @@ class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
 
     `flags` are the interpreter's own options and `target` is what follows them: `["agent.py", "--city", "Oslo"]` or
     `["-m", "pkg.mod"]`. For a decorated function or a `with` block, `entry` says which, `arguments` is JSON as in
-    `launch.arguments`, `main` is the module that was run by `-m`, and `import_path` is where it imports from.
-    `secrets` are names of environment variables whose values were left out.
+    `engine.values`, `main` is the module that was run by `-m`, and `import_path` is where it imports from.
+    `secrets` are names of environment variables whose values were left out, `boundaries` functions that are tools.
     """
 
     run_id: str
@@ -51,6 +51,7 @@ class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
     git_diff: str = ""
     terminal: tuple[bool, bool, bool] = (False, False, False)
     machine: Machine | None = None
+    boundaries: list[str] = []
     tags: dict[str, str] = {}
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from reenact.errors import UsageError
+from reenact.seams.tools import named
 
 _FILE = "pyproject.toml"
 
@@ -32,6 +33,20 @@ class Settings:
             if table:
                 return cls(folder, table)
         return cls()
+
+    @property
+    def boundaries(self) -> list[str]:
+        """Functions that are tools, as `package.module:function`.
+
+        Raises:
+            UsageError: one of them is not written so.
+        """
+        given = self.table.get("boundaries", [])
+        if not isinstance(given, list) or not all(isinstance(path, str) for path in given):
+            raise UsageError(f"[tool.reenact] boundaries must be a list of texts, and is {given!r}")
+        for path in given:
+            named(path)
+        return given
 
     @contextmanager
     def importable(self) -> Iterator[None]:

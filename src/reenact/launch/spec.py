@@ -22,7 +22,8 @@ CALL = "REENACT_CALL"
 class Spec(msgspec.Struct, frozen=True):
     """What is asked of the process. `tape` is written to or read from; `report` is where a replay reports.
 
-    `settings` is the table [tool.reenact] as JSON, and `project` the folder that it is from, if any.
+    `settings` is the table [tool.reenact] as JSON, and `project` the folder that it is from, if any; `boundaries` are
+    functions that are tools.
     """
 
     mode: Literal["record", "replay"]
@@ -33,6 +34,7 @@ class Spec(msgspec.Struct, frozen=True):
     last_piece: Piece | None = None
     settings: str = ""
     project: str = ""
+    boundaries: list[str] = []
     terminal: tuple[bool, bool, bool] = (False, False, False)
 
 

@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from reenact import __version__, _real
@@ -22,7 +22,7 @@ _MAX_SEED = 4_294_967_295
 _OWN = "reenact"
 
 
-def survey(command: Command, run_id: str, name: str) -> Manifest:
+def survey(command: Command, run_id: str, name: str, boundaries: Iterable[str] = ()) -> Manifest:
     """The manifest of a run that is about to start."""
     given = os.environ.get("PYTHONHASHSEED", "")
     chosen = given if given.isdigit() else str(int.from_bytes(_real.urandom(4), "big") % _MAX_SEED)
@@ -51,6 +51,7 @@ def survey(command: Command, run_id: str, name: str) -> Manifest:
         git_diff=diff,
         terminal=(_real.isatty(0), _real.isatty(1), _real.isatty(2)),
         machine=_machine(),
+        boundaries=list(boundaries),
     )
 
 

@@ -34,6 +34,7 @@ _KINDS: Final = {
     "connect": "connection",
     "process": "child start",
     "exit": "child exit",
+    "tool": "tool call",
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
@@ -12,6 +12,8 @@ from typing import Any
 
 from reenact.engine.lane import muted
 from reenact.engine.session import Session
+from reenact.errors import UsageError
+from reenact.seams import tools
 from reenact.seams.concurrency import asyncio as asyncio_seam
 from reenact.seams.concurrency import blocking, identity, threads
 from reenact.seams.patch import Patches
@@ -76,6 +78,8 @@ class Installed:
         self._done: set[int] = set()
         self._finder = _Finder(self)
         self._shared = False
+        self._tools: dict[str, list[list[str]]] = {}
+        self._note: Callable[[str, str], None] | None = None
 
     def install(self) -> None:
         """Meets the interpreter now and each library as it comes."""
@@ -124,6 +128,20 @@ class Installed:
         """What the agent asks of this machine is answered as the recorded one did (replay)."""
         machine.become(self._patches, uname, processors, usable)
 
+    def bound(self, boundaries: Iterable[str], note: Callable[[str, str], None] | None = None) -> None:
+        """Makes these functions tools, now or when their modules are imported; `note` is told of what is not there."""
+        self._note = note
+        for path in boundaries:
+            name, names = tools.named(path)
+            if names not in self._tools.setdefault(name, []):
+                self._tools[name].append(names)
+                if name in sys.modules:
+                    self._meet_tool(sys.modules[name], names)
+
+    def met(self, name: str) -> bool:
+        """Whether there is something to meet in a module of that name."""
+        return name in SEAMS or name in self._tools
+
     def share_process(self) -> None:
         """Meets what runs share with each other and with the rest of a long-lived process."""
         output.meet_streams(self._patches)
@@ -136,7 +154,17 @@ class Installed:
         if id(module) not in self._done:
             self._done.add(id(module))
             with muted():
-                SEAMS[name](module, self._patches)
+                if name in SEAMS:
+                    SEAMS[name](module, self._patches)
+                for names in self._tools.get(name, ()):
+                    self._meet_tool(module, names)
+
+    def _meet_tool(self, module: ModuleType, names: list[str]) -> None:
+        try:
+            tools.meet(module, names, self._patches)
+        except UsageError as error:
+            if self._note is not None:
+                self._note("boundary", f"[tool.reenact] boundaries: {error}")
 
     def remove(self) -> None:
         """Takes everything away again."""
@@ -154,7 +182,7 @@ class _Finder:
         self._busy: set[str] = set()
 
     def find_spec(self, name: str, _path: Sequence[str] | None, _target: ModuleType | None = None) -> ModuleSpec | None:
-        if name not in SEAMS or name in self._busy:
+        if not self._installed.met(name) or name in self._busy:
             return None
         self._busy.add(name)
         try:

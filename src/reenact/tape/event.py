@@ -24,6 +24,7 @@ class Kind(IntEnum):
     PROCESS = 8
     PIPE = 9
     EXIT = 10
+    TOOL = 11
 
 
 class DrawKind(IntEnum):

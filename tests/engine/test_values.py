@@ -26,8 +26,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reenact.engine import values
 from reenact.errors import ArgumentError
-from reenact.launch import arguments
 from reenact.tape.redact import PLACEHOLDER
 from tests.runs import shown
 
@@ -135,9 +135,9 @@ def anything(*args: Any, **kwargs: Any) -> None:
     """Not called."""
 
 
-def through(function: Callable[..., Any], *args: Any, **kwargs: Any) -> arguments.Arguments:
+def through(function: Callable[..., Any], *args: Any, **kwargs: Any) -> values.Arguments:
     """The arguments as the function gets them when it is called again."""
-    return arguments.decode(arguments.encode(function, args, kwargs), importlib.import_module)
+    return values.decode(values.encode(function, args, kwargs), importlib.import_module)
 
 
 def made(kind: type[Any], **state: Any) -> Any:
@@ -182,7 +182,7 @@ def test_data_comes_back_in_its_types(args: list[Any], kwargs: dict[str, Any]) -
 
 def test_json_stands_on_tape_as_it_is() -> None:
     given = {"order": [1, 2.5, {"city": "Oslo", "none": None}]}
-    assert json.loads(arguments.encode(anything, (), given)) == {"args": [], "kwargs": given}
+    assert json.loads(values.encode(anything, (), given)) == {"args": [], "kwargs": given}
 
 
 @pytest.mark.parametrize(
@@ -303,7 +303,7 @@ def test_what_cannot_be_kept_is_refused_by_name(value: Any, why: str | None) -> 
         ((1, made(Desk, client=value)), {}, "handle.client"),
     ):
         with pytest.raises(ArgumentError) as caught:
-            arguments.encode(work, args, kwargs)
+            values.encode(work, args, kwargs)
         told = str(caught.value)
         assert told.startswith(f"its argument {place}{deep} {why or 'is a _thread.lock'}"), told
         assert 'with reenact.record("name"):' in told
@@ -315,14 +315,14 @@ def test_a_class_inside_a_function_is_refused() -> None:
         x: int
 
     with pytest.raises(ArgumentError, match=r"its argument p needs .*<locals>\.Local, which cannot be found again"):
-        arguments.encode(lambda p: p, (Local(1),), {})
+        values.encode(lambda p: p, (Local(1),), {})
 
 
 def test_what_refers_to_itself_is_refused() -> None:
     node = Node("a")
     node.below.append(node)
     with pytest.raises(ArgumentError, match=r"its argument args.0. refers to itself, or is nested too deep"):
-        arguments.encode(anything, (node,), {})
+        values.encode(anything, (node,), {})
 
 
 class Sulking:
@@ -332,12 +332,12 @@ class Sulking:
 
 def test_an_object_that_cannot_be_read_is_refused() -> None:
     with pytest.raises(ArgumentError, match=r"its argument sulking cannot be read \(OSError: not now\)"):
-        arguments.encode(anything, (), {"sulking": Sulking()})
+        values.encode(anything, (), {"sulking": Sulking()})
 
 
 def test_a_number_that_python_would_not_read_again_is_refused() -> None:
     with pytest.raises(ArgumentError, match="too large"):
-        arguments.encode(anything, (10**5000,), {})
+        values.encode(anything, (10**5000,), {})
 
 
 def test_credentials_are_left_out() -> None:
@@ -347,9 +347,9 @@ def test_credentials_are_left_out() -> None:
     settings = {"openaiApiKey": "sk-hidden", "city": "Oslo"}
     given = ("Oslo", "sk-hidden", Box(Point(1), "sk-hidden"), settings)
     opened = Open(secret=pydantic.SecretStr("sk-hidden"))
-    text = arguments.encode(work, given, {"more": opened, "key": "a word", "password": b"sk-hidden"})
+    text = values.encode(work, given, {"more": opened, "key": "a word", "password": b"sk-hidden"})
     assert "hidden" not in text
-    back = arguments.decode(text, importlib.import_module)
+    back = values.decode(text, importlib.import_module)
     assert back.args == ["Oslo", PLACEHOLDER, Box(Point(1), PLACEHOLDER), {**settings, "openaiApiKey": PLACEHOLDER}]
     assert back.kwargs["more"].secret.get_secret_value() == PLACEHOLDER
     assert back.kwargs["key"] == "a word"
@@ -357,10 +357,10 @@ def test_credentials_are_left_out() -> None:
 
 
 def test_what_the_program_no_longer_has_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = arguments.encode(anything, (Point(1),), {})
+    text = values.encode(anything, (Point(1),), {})
     monkeypatch.delattr(sys.modules[__name__], "Point")
     with pytest.raises(ArgumentError, match=r"cannot be made again: .* has no attribute 'Point'"):
-        arguments.decode(text, importlib.import_module)
+        values.decode(text, importlib.import_module)
 
 
 @pytest.mark.parametrize(
@@ -380,5 +380,5 @@ def test_a_tape_does_not_choose_what_is_called(held: Any, monkeypatch: pytest.Mo
     monkeypatch.setattr("subprocess.Popen.__init__", lambda *_args, **_kwargs: started.append(1))
     monkeypatch.setattr("os.system", started.append)
     with pytest.raises(ArgumentError):
-        arguments.decode(json.dumps({"args": [held], "kwargs": {}}), importlib.import_module)
+        values.decode(json.dumps({"args": [held], "kwargs": {}}), importlib.import_module)
     assert not started

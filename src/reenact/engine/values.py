@@ -1,4 +1,4 @@
-"""What a recorded function was given, as JSON that says its types, and back.
+"""What a recorded function was given, and what a tool gave back, as JSON that says its types; and back.
 
 JSON values stand for themselves; anything else is an object with one member whose name begins with "$". An object is
 kept as copy.copy makes one: its class by name, what `__new__` is given, and its state. Its `__init__` is not called.
@@ -61,12 +61,36 @@ def encode(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
     Raises:
         ArgumentError: one of them, which it names, cannot be kept.
     """
-    given = [_whole(name, value) for name, value in zip(_names(function, len(args)), args, strict=True)]
-    named = {name: _whole(name, value) for name, value in kwargs.items()}
+    given = [_argument(name, value) for name, value in zip(_names(function, len(args)), args, strict=True)]
+    named = {name: _argument(name, value) for name, value in kwargs.items()}
     try:
         return json.dumps({"args": given, "kwargs": named})
     except ValueError as error:  # a number with more digits than Python reads
         raise ArgumentError(f"its arguments are too large: {error}") from error
+
+
+def encode_value(value: Any) -> str:
+    """One value that a function gave back, as JSON.
+
+    Raises:
+        ArgumentError: it cannot be kept.
+    """
+    try:
+        return json.dumps(_whole("", value, "result"))
+    except ValueError as error:
+        raise ArgumentError(f"its result is too large: {error}") from error
+
+
+def decode_value(text: str, module: Import) -> Any:
+    """The value again; see `decode`.
+
+    Raises:
+        ArgumentError: it cannot be made again from the program as it is now.
+    """
+    try:
+        return _Made(module).of(json.loads(text))
+    except Exception as error:
+        raise ArgumentError(f"the recorded result cannot be made again: {error}") from error
 
 
 def decode(text: str, module: Import) -> Arguments:
@@ -102,15 +126,19 @@ def _names(function: Callable[..., Any], count: int) -> list[str]:
 # To JSON
 
 
-def _whole(name: str, value: Any) -> Any:
+def _argument(name: str, value: Any) -> Any:
+    return _whole(name, value, f"argument {name}")
+
+
+def _whole(name: str, value: Any, place: str) -> Any:
     try:
-        return _named(name, value, name)
+        return _named(name, value, place)
     except ArgumentError:
         raise
     except RecursionError:
-        raise _refused(name, "refers to itself, or is nested too deep") from None
+        raise _refused(place, "refers to itself, or is nested too deep") from None
     except Exception as error:
-        raise _refused(name, f"cannot be read ({type(error).__name__}: {error})") from error
+        raise _refused(place, f"cannot be read ({type(error).__name__}: {error})") from error
 
 
 def _named(name: str, value: Any, place: str) -> Any:
@@ -225,7 +253,7 @@ def _attributes(state: Mapping[str, Any], place: str) -> dict[str, Any]:
 
 
 def _refused(place: str, why: str) -> ArgumentError:
-    return ArgumentError(f"its argument {place} {why}. {_ADVICE}")
+    return ArgumentError(f"its {place} {why}. {_ADVICE}")
 
 
 # From JSON
