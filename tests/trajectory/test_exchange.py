@@ -44,6 +44,12 @@ def test_framing_that_was_off_already_is_left_alone() -> None:
     assert exchange.answer == b"5\r\nhello"
 
 
+def test_a_body_that_was_decoded_already_is_left_alone() -> None:
+    document = {"status": 200, "headers": [("content-encoding", "gzip")], "read": 31}
+    exchange = Exchange(event(Part(0, PartKind.HEAD, 10, json.dumps(document).encode()), *chunks(b"plain")), b"")
+    assert exchange.answer == b"plain"
+
+
 @pytest.mark.parametrize("cut", [12, 40, 200])
 def test_a_cut_stream_gives_what_came(cut: int) -> None:
     text = b"".join(b"data: %d\n\n" % number for number in range(400))

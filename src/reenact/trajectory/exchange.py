@@ -20,13 +20,17 @@ _TYPED = 1000
 
 
 class Head(msgspec.Struct, frozen=True):
-    """A response before its body. `framing` is "chunked" when HTTP/1.1 framing still is on the body."""
+    """A response before its body. `framing` is "chunked" when HTTP/1.1 framing still is on the body.
+
+    `read` is set when it had been decoded already: from how many bytes.
+    """
 
     status: int = 0
     headers: tuple[tuple[str, str], ...] = ()
     reason: str = ""
     version: str = ""
     framing: str = ""
+    read: int | None = None
 
 
 _head = msgspec.json.Decoder(Head).decode
@@ -85,6 +89,8 @@ class Exchange:
         """The response's body without framing and content coding, as far as it came."""
         if self.head is None:
             return b""
+        if self.head.read is not None:
+            return self.received
         body = dechunk(self.received) if self.head.framing == "chunked" else self.received
         return decode_content(self.head.headers, body)
 

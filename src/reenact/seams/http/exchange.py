@@ -15,7 +15,11 @@ from reenact.tape.redact import redact_headers, redact_url
 
 
 class Head(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A response before its body. `framing` is "chunked" when the body's chunks still are in HTTP/1.1 framing."""
+    """A response before its body. `framing` is "chunked" when the body's chunks still are in HTTP/1.1 framing.
+
+    `read` is set when the body came with it, read and decoded already, as some transports of httpx give it: from how
+    many bytes on the wire.
+    """
 
     status: int
     headers: list[tuple[str, str]]
@@ -23,6 +27,7 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
     version: str = "HTTP/1.1"
     framing: str = ""
     verified: bool = True
+    read: int | None = None
 
 
 encode_head = msgspec.json.Encoder().encode

@@ -7,7 +7,7 @@ process (ASGI, WSGI, mock) pass through untouched.
 from __future__ import annotations
 
 import importlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from types import ModuleType
 from typing import Any
 
@@ -77,6 +77,20 @@ def _picking(original: Callable[..., Any], wrap: Callable[[Any], Any]) -> Callab
         return transport if current() is None else wrap(transport)
 
     return _transport_for_url
+
+
+class _AsyncPieces:
+    """Pieces that are there already, as a stream."""
+
+    def __init__(self, pieces: Iterable[bytes]) -> None:
+        self._pieces = pieces
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for piece in self._pieces:
+            yield piece
+
+    async def aclose(self) -> None:
+        """There is nothing to let go of."""
 
 
 class _Seam:
@@ -161,6 +175,8 @@ class _Seam:
             return _head(real[0])
 
         answer = crossing.pull(perform)
+        if self._is_read(answer, real):
+            return self._read(answer, real, b"".join(crossing.chunks(iter(one.content for one in real))))
         return self._response(crossing, answer, real[0] if real else None, self._stream)
 
     async def across(self, inner: Any, asked: Any) -> Any:
@@ -178,17 +194,35 @@ class _Seam:
             return _head(real[0])
 
         answer = await crossing.apull(perform)
+        if self._is_read(answer, real):
+            held = self._async_stream(crossing, _AsyncPieces([one.content for one in real]) if real else None)
+            return self._read(answer, real, b"".join([chunk async for chunk in held]))
         return self._response(crossing, answer, real[0] if real else None, self._async_stream)
+
+    def _is_read(self, answer: Answer, real: list[Any]) -> bool:
+        return hasattr(real[0], "_content") if real else decode_head(answer.data).read is not None
+
+    def _read(self, answer: Answer, real: list[Any], content: bytes) -> Any:
+        """A response whose body the transport has read itself."""
+        if real:
+            return real[0]
+        made = self._made(answer, self._module.ByteStream(b""))
+        made._content, made._num_bytes_downloaded = content, decode_head(answer.data).read
+        made.is_stream_consumed = made.is_closed = True
+        return made
 
     def _response(self, crossing: Crossing, answer: Answer, real: Any, stream: Callable[..., Any]) -> Any:
         if real is not None:
             real.stream = stream(crossing, real.stream)
             return real
+        return self._made(answer, stream(crossing, None))
+
+    def _made(self, answer: Answer, stream: Any) -> Any:
+        """The response on tape."""
         head = decode_head(answer.data)
         extensions = {"http_version": head.version.encode(), "reason_phrase": head.reason.encode("latin-1")}
-        return self._module.Response(
-            head.status, headers=raw_pairs(head.headers), stream=stream(crossing, None), extensions=extensions
-        )
+        headers = raw_pairs(head.headers)
+        return self._module.Response(head.status, headers=headers, stream=stream, extensions=extensions)
 
     def _reviver(self, asked: Any) -> Callable[[Failed], BaseException]:
         def dress(error: BaseException) -> None:
@@ -207,6 +241,7 @@ def _head(real: Any) -> Answer:
         extensions = real.extensions
         reason = extensions.get("reason_phrase", b"").decode("latin-1")
         version = extensions.get("http_version", b"HTTP/1.1").decode("latin-1")
-        return encode_head(Head(real.status_code, text_pairs(real.headers.raw), reason, version))
+        read = real.num_bytes_downloaded if hasattr(real, "_content") else None
+        return encode_head(Head(real.status_code, text_pairs(real.headers.raw), reason, version, read=read))
 
     return Answer(PartKind.HEAD, b"", encode)
