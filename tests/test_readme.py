@@ -18,6 +18,7 @@ import pytest
 
 from reenact.cli.main import cli
 from reenact.engine import normalize
+from reenact.launch.settings import Settings
 from reenact.testing import ModelServer, Say
 
 ROOT = Path(__file__).parents[1]
@@ -110,8 +111,11 @@ def run(words: list[str], cwd: Path, more: Mapping[str, str] = MappingProxyType(
 @pytest.mark.parametrize("page", ["README.md", "docs/normalizers.md"])
 def test_its_settings_are_accepted(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(normalize, "_imported", lambda _target: lambda request: request)
-    (settings,) = blocks(page, "toml")
-    normalize.load(tomllib.loads(settings)["tool"]["reenact"])
+    found = [Settings(None, tomllib.loads(settings)["tool"]["reenact"]) for settings in blocks(page, "toml")]
+    assert found
+    for settings in found:
+        normalize.load(settings.table)
+        assert settings.boundaries or "normalizers" in settings.table
 
 
 def test_the_example_of_the_model_server_runs(capsys: pytest.CaptureFixture[str]) -> None:

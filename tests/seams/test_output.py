@@ -33,7 +33,7 @@ def test_everything_that_is_written_is_on_tape_once_and_comes_back(bench: Bench)
         print(len(caught), end=""); print()
         sys.stdout.reconfigure(line_buffering=True); print("line buffered")
         print("x" * 100_000)
-        subprocess.run([sys.executable, "-c", "print('a child says so')"], check=True)
+        print(subprocess.run([sys.executable, "-c", "print('a child says so')"], check=True, capture_output=True).stdout)
         sys.stderr.write("no line end at the end")
     """
     plain, run = bench.plain(program), bench.record(program)

@@ -187,7 +187,7 @@ SENT = {
     "from a thread": "threading.Thread(target=os.kill, args=(os.getpid(), signal.SIGUSR1)).start(); time.sleep(0.05)",
     "to a child": """
         import subprocess
-        child = subprocess.Popen(["sleep", "60"])
+        child = subprocess.Popen(["sleep", "60"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         child.terminate()
         print(child.wait())
     """,
