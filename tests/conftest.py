@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.runs import Bench
 
+ENCLOSES = """
+import pathlib, sys
+from reenact.launch.enclosure import enclose
+enclose([], pathlib.Path(sys.argv[1]), [])
+"""
 TRAFFIC = Path(__file__).parents[2] / "shared" / "traffic"
 
 
@@ -24,6 +31,15 @@ def recorded_traffic() -> Path:
     if not TRAFFIC.is_dir():
         pytest.skip("no recorded traffic: expected the folder ../shared/traffic beside the repository")
     return TRAFFIC
+
+
+@pytest.fixture(scope="session")
+def namespaces(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Skips where the kernel gives a process no namespaces of its own."""
+    folder = str(tmp_path_factory.mktemp("scratch"))
+    done = subprocess.run([sys.executable, "-c", ENCLOSES, folder], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        pytest.skip(f"no namespaces here: {done.stderr.splitlines()[-1]}")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -27,12 +27,10 @@ def cut(desk: Desk) -> Desk:
         print("asking", flush=True)
         for number in range(4):
             urllib3.request("GET", os.environ["URL"])
-            if number == 1 and os.path.exists("die"):
+            if number == 1:  # no replay starts a child
                 subprocess.run(["kill", "-KILL", str(os.getpid())])
     """)
-    (desk.folder / "die").touch()
     with ModelServer(lambda _turn: Say("Hello.")) as server:
         done = desk.reenact("record", "agent.py", env={"URL": f"{server.openai}/models"})
-    (desk.folder / "die").unlink()
     assert done.returncode == -signal.SIGKILL
     return desk

@@ -220,6 +220,7 @@ WAYS = {
 }
 
 
+@pytest.mark.usefixtures("namespaces")
 @pytest.mark.parametrize("way", WAYS)
 def test_what_a_child_does_to_files_is_found_when_it_has_ended(bench: Bench, way: str) -> None:
     (bench.folder / "folder").mkdir()

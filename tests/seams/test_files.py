@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.runs import Bench
 
-ENCLOSES = """
-import pathlib, sys
-from reenact.launch.enclosure import enclose
-enclose([], pathlib.Path(sys.argv[1]), [])
-"""
+pytestmark = pytest.mark.usefixtures("namespaces")
+
 READS = """
     import os, pathlib
     print(pathlib.Path("prompt.txt").read_text(), open("data.bin", "rb").read())
@@ -41,15 +36,6 @@ def folder(bench: Bench) -> Path:
     for name in ("b", "a", "c d", "e\n"):
         (bench.folder / "notes" / name).write_text(name, encoding="utf-8")
     return bench.folder
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _namespaces(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Skips where the kernel gives a process no namespaces of its own."""
-    folder = str(tmp_path_factory.mktemp("scratch"))
-    done = subprocess.run([sys.executable, "-c", ENCLOSES, folder], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        pytest.skip(f"no namespaces here: {done.stderr.splitlines()[-1]}")
 
 
 def change_all(folder: Path) -> None:

@@ -6,8 +6,11 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from tests.runs import Bench
-from tests.seams.test_files import _namespaces as _namespaces  # noqa: PLC0414  a fixture of this module too
+
+pytestmark = pytest.mark.usefixtures("namespaces")
 
 NOTES = """
     import sqlite3
