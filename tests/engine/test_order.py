@@ -298,6 +298,39 @@ def test_in_replay_somebody_who_holds_on_for_very_long_is_passed_by() -> None:
     assert b.take()
 
 
+@pytest.mark.parametrize(
+    ("wall", "processor", "passed"), [(0.9, 0.9, False), (1.1, 1.1, True), (9.0, 0.1, False), (11.0, 0.1, True)]
+)
+def test_somebody_who_runs_is_passed_by_for_what_it_had_of_a_processor(
+    monkeypatch: pytest.MonkeyPatch, wall: float, processor: float, *, passed: bool
+) -> None:
+    """A recording. On a machine with much to do a program makes its way slowly, and is not stuck."""
+    now, had, instructions = [_real.monotonic_ns()], [5_000_000_000], iter(range(1000))
+    monkeypatch.setattr(_real, "monotonic_ns", lambda: now[0])
+    monkeypatch.setattr(Strand, "consumed", lambda _self: had[0])
+    monkeypatch.setattr(Strand, "activity", lambda _self: f"runs {next(instructions)}")
+    order = Order()
+    _, b = strands(order, "ab")
+    order.arrive(b)
+    order.press()
+    for _ in range(10):
+        now[0] += int(wall * 1e8)
+        had[0] += int(processor * 1e8)
+        order.press()
+    assert b.granted is passed
+
+
+def test_what_a_thread_has_had_of_a_processor_grows_while_it_runs() -> None:
+    strand = Strand("a", Order())
+    strand.native_id = _real.get_native_id()
+    before = strand.consumed()
+    while strand.consumed() - before < 20_000_000:
+        pass
+    strand.native_id = -1
+    clock = _real.monotonic_ns()
+    assert clock <= strand.consumed() <= clock + SECONDS * 1e9
+
+
 def test_a_holder_that_is_blocked_for_real_is_passed_by(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(order_module, "PATIENCE", 0.005)
     order, told, gate = Order(), [], threading.Event()

@@ -16,6 +16,7 @@ from reenact import _real
 PATIENCE = 0.05
 _PATIENCE_NS = 50_000_000
 _BUSY_NS = 1_000_000_000
+_STARVED = 10  # one who runs is taken to have had a processor for so small a part of the time at least
 _LAST_RESORT_NS = 3_000_000_000
 _HOPELESS_NS = 30_000_000_000
 
@@ -65,6 +66,14 @@ class Strand:
             return f"runs {_real.monotonic_ns()}"
         return status[status.find("\nvoluntary_ctxt_switches") :]
 
+    def consumed(self) -> int:
+        """For how long the thread has had a processor (ns); where that is not known, what the clock shows."""
+        try:
+            with open(f"/proc/self/task/{self.native_id}/schedstat", encoding="ascii") as file:  # noqa: PTH123  as above
+                return int(file.read().partition(" ")[0])
+        except (OSError, ValueError):
+            return _real.monotonic_ns()
+
     def _instruction(self) -> str:
         """Which instruction the thread is at: all that is known of it where there is no /proc."""
         frame = _real.current_frames().get(self.ident)
@@ -96,7 +105,7 @@ class Order:
         self._over = False
         self._hopeless = False
         self._sampled = 0
-        self._held_since = 0
+        self._held_since = self._held_from = 0
         self._sample: tuple[int, Strand | None, str] = (-1, None, "")
         self._alone = False
         self.lone: Strand | None = None
@@ -266,15 +275,18 @@ class Order:
                 return
             last, sample = self._sample, (self.cursor, holder, holder.activity() if holder is not None else "")
             self._sampled, self._sample = now, sample
+            consumed = holder.consumed() if holder is not None else 0
             if sample[:2] != last[:2]:
-                self._held_since = now
+                self._held_since, self._held_from = now, consumed
             held = now - self._held_since
+            # on a machine with much to do, somebody who runs may hardly get a processor
+            ran = min(held, max(consumed - self._held_from, held // _STARVED))
             woken = self._next()
             self._hopeless = sample == last and held > _HOPELESS_NS and not self._anyone()
         if woken is not None:
             woken.wake()
-        elif holder is not None and (sample == last or held > _BUSY_NS):
-            self.force(held)
+        elif holder is not None and (sample == last or ran > _BUSY_NS):
+            self.force(held if sample == last else ran)
 
     def force(self, waited_ns: int = 0) -> None:
         """Passes by the strand that holds the baton: it is blocked where we cannot see, or busy for long.
