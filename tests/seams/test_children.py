@@ -212,6 +212,7 @@ CHANGES = """
 WAYS = {
     "run": "for word in ('a', 'b'): subprocess.run(shell.format(word), shell=True, stdout=-3, stderr=-3); print(state())",
     "system": "os.system(shell.format('c') + ' > /dev/null 2>&1')",
+    "at once": "os.system('echo e > folder/other; echo again >> old.txt; echo second >> mine.txt')",
     "loop": """
     async def main():
         child = await asyncio.create_subprocess_shell(shell.format("d"), stdout=-3, stderr=-3)

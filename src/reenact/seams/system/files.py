@@ -30,6 +30,7 @@ from reenact.tape.redact import redact_content, secrets_of
 
 MAX_KEPT = 256 * 1024 * 1024
 _BLOCK = 1024 * 1024
+_BEHIND_NS = 20_000_000  # file systems read a clock that goes on by ticks, so a file may seem older than it is
 _DATABASE = b"SQLite format 3\0"
 _MACHINE = ("/proc/", "/sys/", "/dev/", "/run/")
 _LOOKS = ("stat", "lstat", "access", "readlink")
@@ -109,7 +110,7 @@ class Files:
 
     def before_child(self) -> None:
         """Another process is about to be started: what it changes is not the run's own doing."""
-        self._first_child = self._first_child or _real.time_ns()
+        self._first_child = self._first_child or _real.time_ns() - _BEHIND_NS
         for path in (*self._seen, *self._touched):
             self._known[path] = _signature(path)
 
