@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from reenact.tape.reader import read
 from reenact.testing import Call, ModelServer, Say
 from reenact.testing.turn import Turn
 from tests.runs import Bench, Done, settings
@@ -416,3 +417,42 @@ def test_a_generator_that_asks_for_something_else_diverges(bench: Bench) -> None
         if run_id.startswith("stream")
     }
     assert list(statuses.values()) == [1, 1]
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "subprocess.run(['sh', '-c', 'echo started >> starts.log'])",
+        "os.system('echo started >> starts.log')",
+        "asyncio.run(shell('echo started >> starts.log'))",
+        "os.popen('echo started >> starts.log').close()",
+    ],
+)
+def test_a_child_of_a_run_in_code_is_told_and_not_started_again(bench: Bench, start: str) -> None:
+    program = f"""
+        import asyncio, os, subprocess
+        import reenact
+        async def shell(command):
+            await (await asyncio.create_subprocess_shell(command)).wait()
+        @reenact.record
+        def work():
+            try:
+                {start}
+            except Exception as error:
+                print("caught", error)
+        if __name__ == "__main__":
+            work()
+            subprocess.run(["true"])  # outside of the run
+    """
+    done = bench.run(bench.write(program))
+    assert (done.status, done.stdout) == (0, b"")
+    (run_id,) = bench.store.ids()
+    (note,) = [note for note, _ in read(bench.store.path(run_id)).notes]
+    assert note.slug == "child"
+    assert "was started; a replay of a run in code does not" in note.text
+    verified = bench.run("-m", "reenact", "verify", run_id, "--json")
+    assert verified.status == 1
+    (found,) = json.loads(verified.stdout)["divergences"]
+    assert found["what"] == "extra"
+    assert found["actual"]["name"].startswith("start `")
+    assert (bench.folder / "starts.log").read_text() == "started\n"

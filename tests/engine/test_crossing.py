@@ -209,6 +209,17 @@ def test_what_comes_after_the_agent_has_let_go_is_not_kept(crossing: Crossing, k
     assert [PartKind(part.kind) for part in kept.of(ev.Part)] == [PartKind.CHUNK, PartKind.ABANDONED]
 
 
+@pytest.mark.usefixtures("company")
+def test_what_comes_while_the_agent_lets_go_is_not_kept(crossing: Crossing, kept: Kept) -> None:
+    def world() -> Iterator[bytes]:
+        yield b"one"
+        crossing.abandon()  # a handler of a signal does it, while the world is waited for
+        yield b"two"
+
+    assert list(crossing.chunks(world())) == [b"one", b"two"]
+    assert [PartKind(part.kind) for part in kept.of(ev.Part)] == [PartKind.CHUNK, PartKind.ABANDONED]
+
+
 def test_who_reads_a_stream_is_no_longer_alone_when_another_comes(crossing: Crossing, session: Session) -> None:
     strand, had = session.strand(), []
 

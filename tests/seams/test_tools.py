@@ -144,8 +144,6 @@ def test_decorated_functions_are_boundaries(bench: Bench) -> None:
     """
     plain, run = bench.plain(program), bench.record(program)
     assert (run.status, run.stdout, run.stderr) == (0, plain.stdout, plain.stderr)
-    replayed = bench.run("-m", "reenact", "verify", run.path.stem, "--json", "--observe")
-    assert b'"count": 0' not in replayed.stdout
     found = run.verify().divergences
     # the counter stands where it stood before the tool: what a tool changes elsewhere, a replay does not
     assert [each["what"] for each in found] == ["output"], found

@@ -131,8 +131,8 @@ class Crossing:
 
         session, order, writer = self._session, self._session.order, self._session.writer
         lane, strand, event = get_lane(), session.strand(), self.event
-        whole = self.served is None and event >= 0 and lane is not None and not session.faults
-        append = writer.append if whole and writer is not None else None
+        keeps = self.served is None and event >= 0 and lane is not None and not session.faults
+        append = writer.append if keeps and writer is not None else None
         while True:
             if append is None or get_lane() is not lane or order.lone is not strand or self.closed:
                 answer = self.pull(following)
@@ -149,17 +149,15 @@ class Crossing:
                     _turn(order, strand)
                     self._failed(error)
                     raise
-                if order.lone is strand:
-                    order.cursor += 1
-                else:
-                    _turn(order, strand)
+                _turn(order, strand)
                 if data is None:
                     self._keep(PartKind.END, b"")
                     return
-                at = _real.monotonic_ns() - session.began
-                append(Part(event, _CHUNK, at, data))
-                if at > self._due:
-                    self._commit_long(at)
+                if not self.closed:  # the source may have let go of it meanwhile: by a signal's handler, say
+                    at = _real.monotonic_ns() - session.began
+                    append(Part(event, _CHUNK, at, data))
+                    if at > self._due:
+                        self._commit_long(at)
             finally:
                 _LANE.set(lane)
             yield data

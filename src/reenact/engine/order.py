@@ -173,11 +173,18 @@ class Order:
         if woken is not None:
             woken.wake()
 
+    def counts(self, strand: Strand) -> bool:
+        """Whether the next tick is the strand's without waiting: it has the baton, and nobody else is there."""
+        if self.lone is not strand:
+            return False
+        # no call from here on, so that no other thread comes in between
+        strand.tick = self.cursor
+        self.cursor += 1
+        return True
+
     def arrive(self, strand: Strand, tick: int = -1) -> bool:
         """Something came for the strand from outside; in replay it is `tick`. True when its turn has come at once."""
-        if self.lone is strand and (tick < 0 or tick == self.cursor):  # without the lock: nobody else is there
-            strand.tick = self.cursor
-            self.cursor += 1
+        if (tick < 0 or tick == self.cursor) and self.counts(strand):
             return True
         with self._lock:
             self._put_down(strand)

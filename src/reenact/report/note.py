@@ -11,6 +11,7 @@ MEANING: Final[Mapping[str, str]] = {
     "fault": "reenact itself failed, so the tape is incomplete",
     "loop": "its order cannot be kept, so replay may differ",
     "argument": "the function cannot be called again",
+    "child": "of child processes, not on tape",
     "boundary": "not a tool, so what it does is part of the run",
     "tool": "what a tool changes but does not give back is not on tape",
     "file": "not on tape whole",

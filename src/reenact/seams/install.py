@@ -148,6 +148,7 @@ class Installed:
         if not self._shared:
             self._shared = True
             entropy.install_shared(self._patches)
+            children.meet_shared(self._patches)
 
     def meet(self, name: str, module: ModuleType) -> None:
         """Puts the seam of one library in place, once per module object: two names may be one module."""

@@ -141,14 +141,16 @@ class RecordGate(LoopGate):
 
     def _is_next(self) -> bool:
         """Lets the outcome of the task that runs in at once, if the loop would come to rest now and do just that."""
-        loop, order = self._loop, self.session.order
+        loop = self._loop
         if loop._stopping or not self.carries_on(_real.monotonic()):
             return False
         task = asyncio.current_task(loop)
         if getattr(task, "_must_cancel", True):
             return False  # it is to be cancelled where it waits next, and a replay waits here
+        if not self.session.order.counts(self.strand):
+            return False  # somebody has come meanwhile
         self._turns = self._waiting_since = 0
-        return order.arrive(self.strand)
+        return True
 
     def carries_on(self, now: float) -> bool:
         """Whether there is nothing to let in, and nobody else is there: so it is in most turns of a loop."""

@@ -21,8 +21,9 @@ from reenact import _real
 from reenact.engine import failure
 from reenact.engine.call import Call
 from reenact.engine.crossing import Answer, Crossing
-from reenact.engine.lane import Lane, get_lane, muted
+from reenact.engine.lane import Lane, current, get_lane, muted
 from reenact.engine.session import Session
+from reenact.errors import DivergenceError
 from reenact.seams.patch import Patches
 from reenact.tape.event import Failed, Kind, PartKind
 from reenact.tape.redact import PLACEHOLDER, is_secret_name, redact_content, secrets_of
@@ -66,6 +67,31 @@ def install(patches: Patches, session: Session, others: Others | None) -> Childr
     patches.set(popen, "_communicate", seam.communicating(popen._communicate))  # type: ignore[attr-defined]
     patches.function(os, "system", seam.system(os.system))
     return seam
+
+
+def meet_shared(patches: Patches) -> None:
+    """Runs in code keep no child processes: a recording tells of each, and a replay starts none."""
+    popen = subprocess.Popen
+    patches.set(popen, "_execute_child", _untaped(popen._execute_child, whose=1))  # type: ignore[attr-defined]
+    patches.function(os, "system", _untaped(os.system, whose=0))
+
+
+def _untaped(real: Callable[..., Any], *, whose: int) -> Callable[..., Any]:
+    """`real`, for the lanes of runs in code; the command is its argument number `whose`."""
+
+    def start(*args: Any) -> Any:
+        lane = current()
+        if lane is None or lane.session is None:
+            return real(*args)
+        name = shown(args[whose])
+        if not lane.session.recording:
+            Crossing.begin(lane, Call(Kind.PROCESS, f"start `{name}`"), revive)
+            raise DivergenceError("a replay of a run in code starts no child process")
+        lane.session.note("child", f"`{name}` was started; a replay of a run in code does not", _real.getframe(1))
+        return real(*args)
+
+    start.__name__ = start.__qualname__ = real.__name__
+    return start
 
 
 class Children:
