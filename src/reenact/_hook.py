@@ -15,9 +15,9 @@ def start() -> None:
         child.start(spec)
     elif "REENACT_CALL" in os.environ:
         # a replay that begins later, with a function or a block: what comes before it may not connect either
-        from reenact.seams.system import socket
+        from reenact.seams.sockets.watch import watch
 
-        socket.watch(closed=True)
+        watch(closed=True)
     elif os.environ.get("REENACT_RECORD") not in (None, "", "0") and os.environ.get("REENACT_ENABLED") != "false":
         from reenact.launch import reexec
 

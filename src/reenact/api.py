@@ -34,7 +34,7 @@ from reenact.launch.settings import Settings
 from reenact.launch.spec import CALL, Report, Spec
 from reenact.seams.concurrency import asyncio as asyncio_seam
 from reenact.seams.install import Installed
-from reenact.seams.system import socket
+from reenact.seams.sockets.watch import watch
 from reenact.seams.tools import tool
 from reenact.tape.event import Ended, Failed, Note, Start
 from reenact.tape.store import Store
@@ -216,7 +216,7 @@ class Run:
                 process.warn(self._entry, "is recorded, but cannot be replayed", problem)
             session = Session(plans.RECORD, writer, exclusive=False)
             process.install(manifest.boundaries, session)
-            socket.watch()
+            watch()
         self._enter(session)
 
     def _begin_replay(self, spec: Spec) -> None:
@@ -229,7 +229,7 @@ class Run:
             manifest = manifests.decode(session.plan.prefix.manifest)
             self.id = manifest.run_id
             process.install(manifest.boundaries, session)
-            socket.watch(session, closed=True)
+            watch(session, closed=True)
         session.exclusive = False
         self._enter(session)
 
@@ -369,7 +369,7 @@ def replay_call() -> NoReturn:
         raise UsageError("nothing to replay: this is called by reenact replay")
     spec, _ = process.expected
     process.install(spec.boundaries)
-    socket.watch(closed=True)
+    watch(closed=True)
     try:
         function, given = _recorded_call(spec)
     except UsageError as error:

@@ -24,6 +24,7 @@ from reenact.tape.reader import Event
 STUCK_AFTER_NS = 3_000_000_000
 COMMIT_WITHIN_NS = 200_000_000
 _DURABLE = (Kind.HTTP, Kind.CONNECT, Kind.PROCESS, Kind.TOOL)
+_LEAVING = (*_DURABLE, Kind.SOCKET)  # of what is sent over a socket the end is nothing that has come back
 _CHUNK = PartKind.CHUNK
 
 Revive = Callable[[Failed], BaseException]
@@ -43,14 +44,14 @@ _END = Answer(PartKind.END, b"")
 class Crossing:
     """An event under way. `served` is the tape's event when the tape answers."""
 
-    __slots__ = ("_due", "_lane", "_parts", "_revive", "_session", "closed", "event", "kind", "served")
+    __slots__ = ("_due", "_lane", "_parts", "_session", "closed", "event", "kind", "revive", "served")
 
     def __init__(
         self, lane: Lane, session: Session, kind: Kind, event: int, served: Event | None, revive: Revive
     ) -> None:
         self._lane = lane
         self._session = session
-        self._revive = revive
+        self.revive = revive
         self._parts = 0
         self._due = 0
         self.kind = kind
@@ -81,7 +82,7 @@ class Crossing:
             case Perform():
                 event_id = session.began_event(lane, call.kind, call.name, call.head(), call.body)
                 lane.current = event_id
-                if call.kind in _DURABLE:
+                if call.kind in _LEAVING:
                     session.commit()
                 return cls(lane, session, call.kind, event_id, None, revive)
             case Refuse(divergence, event):
@@ -306,7 +307,7 @@ class Crossing:
         at = session.elapsed()
         session.keep(Part(self.event, kind, at, data, failed))
         if kind is _CHUNK:
-            if at > self._due and self.kind in _DURABLE:
+            if at > self._due and self.kind in _LEAVING:
                 self._commit_long(at)
         elif kind in LAST:
             self.closed = True
@@ -357,7 +358,7 @@ class Crossing:
     def _outcome(self, part: Part) -> Answer:
         self.take(part)
         if part.failed is not None:
-            raise self._revive(part.failed)
+            raise self.revive(part.failed)
         return Answer(PartKind(part.kind), part.data)
 
     def _diverge_beyond(self) -> NoReturn:

@@ -25,7 +25,7 @@ from reenact.launch.settings import Settings
 from reenact.launch.spec import SPEC, Report, Spec
 from reenact.launch.workspace import Workspace
 from reenact.seams.install import Installed
-from reenact.seams.system import socket
+from reenact.seams.sockets.watch import watch
 from reenact.seams.system.children import Others
 from reenact.seams.system.files import Files
 from reenact.tape.close import faults_beside
@@ -93,7 +93,7 @@ def begin(
     where = manifests.decode(tape.manifest).machine if tape is not None else None
     if where is not None:
         installed.become(where.uname, where.processors, where.usable)
-    socket.watch(session, closed=tape is not None)
+    watch(session, closed=tape is not None)
     pid = _real.getpid() if tape is None else int(tape.snapshots.get("pid", b"-1"))
     session.keep(Snapshot("pid", str(pid).encode()))
     session.recorded_pid = pid

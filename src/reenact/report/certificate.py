@@ -35,6 +35,7 @@ _KINDS: Final = {
     "process": "child start",
     "exit": "child exit",
     "tool": "tool call",
+    "socket": "socket call",
 }
 
 

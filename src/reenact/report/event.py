@@ -16,7 +16,7 @@ from reenact.report.run import where
 from reenact.report.speech import pretty
 from reenact.report.terminal import Paint, clip, lines, plain
 from reenact.report.timeline import FORMAT
-from reenact.tape.event import Failed, PartKind
+from reenact.tape.event import Failed, Kind, PartKind
 from reenact.tape.reader import Recording
 from reenact.trajectory import Entry
 from reenact.trajectory.exchange import Exchange, Headers, class_of, message_of
@@ -33,6 +33,7 @@ _ENDS: Final = {
     PartKind.CLOSED: "the agent closed it at its end",
     PartKind.OPENED: "the connection was made",
     PartKind.VALUE: "it gave a value",
+    PartKind.FALTERED: "nothing came in time",
 }
 
 
@@ -96,7 +97,8 @@ def document(recording: Recording, entry: Entry, *, run: str, step: int | None) 
     """An event of a recording, which the trajectory has as this entry."""
     event = recording.events[entry.event]
     exchange = Exchange(event, recording.body(event))
-    value = b"".join(part.data for _, part in event.parts if part.kind == PartKind.VALUE)
+    carried = (PartKind.VALUE, PartKind.CHUNK) if event.kind == Kind.SOCKET else (PartKind.VALUE,)
+    value = b"".join(part.data for _, part in event.parts if part.kind in carried)
     return EventDocument(
         run=run,
         step=step,
@@ -130,7 +132,8 @@ def text(document: EventDocument, *, cwd: str, lanes: Mapping[str, str], width: 
         status = plain(f"{response.version} {response.status} {response.reason}".strip())
         yield from _headed(status, response.headers, response.body, paint)
     if document.value is not None:
-        yield from ("", paint.bold("Value"), *_shown(document.value, ()))
+        title = "What came" if entry.kind == "socket" else "Value"
+        yield from ("", paint.bold(title), *_shown(document.value, ()))
     if document.pieces:
         yield from ("", paint.bold("As it came"))
         yield from (_piece(piece, entry.began) for piece in document.pieces)

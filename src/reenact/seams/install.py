@@ -17,6 +17,8 @@ from reenact.seams import tools
 from reenact.seams.concurrency import asyncio as asyncio_seam
 from reenact.seams.concurrency import blocking, identity, threads
 from reenact.seams.patch import Patches
+from reenact.seams.sockets import blocking as sockets
+from reenact.seams.sockets import tls, transports, waits, watch
 from reenact.seams.system import (
     children,
     clock,
@@ -28,7 +30,6 @@ from reenact.seams.system import (
     output,
     process,
     signals,
-    socket,
     sqlite,
     terminal,
     tracebacks,
@@ -92,7 +93,11 @@ class Installed:
         identity.install(self._patches)
         terminal.install(self._patches)
         tracebacks.install(self._patches)
-        socket.install(self._patches)
+        watch.install(self._patches)
+        sockets.install(self._patches)
+        waits.install(self._patches)
+        tls.install(self._patches)
+        transports.install(self._patches)
         for name in SEAMS:
             module = sys.modules.get(name)
             if module is not None:

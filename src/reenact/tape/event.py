@@ -25,6 +25,7 @@ class Kind(IntEnum):
     PIPE = 9
     EXIT = 10
     TOOL = 11
+    SOCKET = 12
 
 
 class DrawKind(IntEnum):
@@ -65,13 +66,15 @@ class PartKind(IntEnum):
     OPENED = 8
     GIVEN_UP = 9
     CANCELLED = 10
+    FALTERED = 11
 
 
 NO_TICK = (PartKind.ABANDONED, PartKind.CLOSED)
 """Parts that are the agent's own doing: nothing arrives with them. CLOSED is at the answer's end, ABANDONED before it.
 
 GIVEN_UP is before the end too, but the agent waited until the connection was let go, so that it is a tick; and so is
-CANCELLED: the task that waited was cancelled, and this is when that was over.
+CANCELLED: the task that waited was cancelled, and this is when that was over. FALTERED is an exception after which more
+may come: nothing came in time, or without waiting.
 """
 
 LAST = (

@@ -16,7 +16,7 @@ from contextvars import Context
 from typing import Any
 
 from reenact import _real
-from reenact.engine.lane import Lane, current, enter, get_lane, leave, muted
+from reenact.engine.lane import MUTED, Lane, current, enter, get_lane, leave, muted
 from reenact.engine.order import Strand
 from reenact.engine.place import is_bottom
 from reenact.engine.session import Session
@@ -180,8 +180,20 @@ def _places(pool: Any) -> _Places:
     return places
 
 
+def _below(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A job of what is below a boundary, such as the look-up of a name for a connection, is below it too."""
+
+    def job(*args: Any, **kwargs: Any) -> Any:
+        with muted():
+            return fn(*args, **kwargs)
+
+    return job
+
+
 def _submit(real: Callable[..., Any]) -> Callable[..., Any]:
     def submit(self: Any, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        if get_lane() is MUTED:
+            return real(self, _below(fn), *args, **kwargs)
         lane = current()
         if lane is None or lane.session is None:
             return real(self, fn, *args, **kwargs)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import functools
+import importlib
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -20,6 +21,7 @@ from reenact.engine.lane import MUTED, Lane, current, get_lane, muted
 from reenact.seams.http.exchange import begin, decode_head, encode_head, request
 from reenact.seams.http.wire import BodyLength, join_head, split_head
 from reenact.seams.patch import Patches
+from reenact.seams.sockets.conversation import say, sent
 from reenact.tape.event import Failed, Kind, Part, PartKind
 
 _WIRE = "_reenact_wire"
@@ -38,6 +40,8 @@ def install(module: ModuleType, patches: Patches) -> None:
     patches.set(protocol, "connection_lost", _connection_lost(protocol.connection_lost))
     for name in ("release", "close"):
         patches.set(connection, name, _let_go(getattr(connection, name)))
+    writer = importlib.import_module("aiohttp.http_websocket").WebSocketWriter
+    patches.set(writer, "send_frame", _send_frame(writer.send_frame))
 
 
 def _connect(real: Callable[..., Any], module: ModuleType, connection: type, protocol: type) -> Callable[..., Any]:
@@ -66,7 +70,7 @@ def _connect(real: Callable[..., Any], module: ModuleType, connection: type, pro
                 proto = protocol(self._loop)
                 proto.connection_made(_NoTransport(self._loop, proto))
             made.append(connection(self, req.connection_key, proto, self._loop))
-        _Wire(crossing, lane, made[0].protocol).attach()
+        _Wire(crossing, lane, made[0].protocol, str(req.url.host)).attach()
         return made[0]
 
     return connect
@@ -141,7 +145,8 @@ def _reviver(module: ModuleType, req: Any) -> Callable[[Failed], BaseException]:
 class _Wire:
     """One exchange on one connection: bytes go to the protocol when their turn has come."""
 
-    def __init__(self, crossing: Crossing, lane: Lane, protocol: Any) -> None:
+    def __init__(self, crossing: Crossing, lane: Lane, protocol: Any, label: str) -> None:
+        self.label = label
         self._crossing = crossing
         self._lane = lane
         self._protocol = protocol
@@ -277,6 +282,17 @@ def _let_go(real: Callable[..., None]) -> Callable[..., None]:
             return real(self)
 
     return let_go
+
+
+def _send_frame(real: Callable[..., Any]) -> Callable[..., Any]:
+    async def send_frame(self: Any, message: bytes, opcode: int, compress: int | None = None) -> None:
+        wire: _Wire | None = self.protocol.__dict__.get(_WIRE)
+        lane = current()
+        if wire is not None and lane is not None:
+            say(lane, wire.label, bytes([opcode]) + sent(bytes(message)), lambda: None)
+        await real(self, message, opcode, compress)
+
+    return send_frame
 
 
 class _NoTransport(asyncio.Transport):

@@ -15,6 +15,7 @@ from reenact.engine import failure
 from reenact.engine.call import Call
 from reenact.engine.crossing import Answer, Crossing
 from reenact.engine.lane import current, muted
+from reenact.seams.http import upgraded
 from reenact.seams.http.exchange import Head, begin, decode_head, encode_head, raw_pairs, request, text_pairs
 from reenact.seams.patch import Patches
 from reenact.tape.event import Failed, Kind, PartKind
@@ -177,7 +178,10 @@ class _Seam:
         answer = crossing.pull(perform)
         if self._is_read(answer, real):
             return self._read(answer, real, b"".join(crossing.chunks(iter(one.content for one in real))))
-        return self._response(crossing, answer, real[0] if real else None, self._stream)
+        response = self._response(crossing, answer, real[0] if real else None, self._stream)
+        if response.status_code == upgraded.SWITCHING:
+            upgraded.take(crossing, response, asked.url.host, self._modules)
+        return response
 
     async def across(self, inner: Any, asked: Any) -> Any:
         lane = current()
@@ -197,7 +201,10 @@ class _Seam:
         if self._is_read(answer, real):
             held = self._async_stream(crossing, _AsyncPieces([one.content for one in real]) if real else None)
             return self._read(answer, real, b"".join([chunk async for chunk in held]))
-        return self._response(crossing, answer, real[0] if real else None, self._async_stream)
+        response = self._response(crossing, answer, real[0] if real else None, self._async_stream)
+        if response.status_code == upgraded.SWITCHING:
+            upgraded.take_async(crossing, response, asked.url.host)
+        return response
 
     def _is_read(self, answer: Answer, real: list[Any]) -> bool:
         return hasattr(real[0], "_content") if real else decode_head(answer.data).read is not None

@@ -19,9 +19,11 @@ from reenact.errors import DivergenceError
 from reenact.seams.patch import Patches
 
 _METHODS = {"connect": "socket.connect", "connect_ex": "socket.connect", "sendto": "socket.sendto"}
+_CONNECTING = frozenset(_METHODS.values())
 _FUNCTIONS = ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr", "getnameinfo")
 _LOOK_UPS = frozenset({"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyname_ex"})
-_EVENTS = frozenset({*_METHODS.values(), *(f"socket.{name}" for name in _FUNCTIONS)})
+_HERE = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0", "::", ""})  # noqa: S104  told of, not bound to
+_EVENTS = frozenset({*_CONNECTING, *(f"socket.{name}" for name in _FUNCTIONS)})
 
 
 class _Watch:
@@ -31,9 +33,12 @@ class _Watch:
         self.added = False
         self.closed = False
         self.whole: Session | None = None
+        self.own: set[Any] = set()
 
     def __call__(self, event: str, args: tuple[Any, ...]) -> None:
         if event not in _EVENTS or (event in _LOOK_UPS and args and _is_address(args[0])):
+            return
+        if event in _CONNECTING and is_own(args[1]):
             return
         lane = get_lane()
         session = lane.session if lane is not None and lane.session is not None else self.whole
@@ -80,6 +85,23 @@ def watch(whole: Session | None = None, *, closed: bool = False) -> None:
     if closed and not _watch.added:
         _watch.added = True
         sys.addaudithook(_watch)
+
+
+def owns(address: Any) -> None:
+    """This process listens there: who connects to it from within does not leave the program."""
+    _watch.own.add(address[1] if isinstance(address, tuple) else address)
+
+
+def is_own(address: Any) -> bool:
+    """Whether that is on this machine, where this process listens."""
+    if not _watch.own or not isinstance(address, tuple):
+        return address in _watch.own if isinstance(address, str | bytes) else False
+    return len(address) > 1 and address[1] in _watch.own and str(address[0]) in _HERE
+
+
+def needs_nobody(name: str, host: object) -> bool:
+    """Whether the function of `_socket` finds that without asking anybody."""
+    return f"socket.{name}" in _LOOK_UPS and _is_address(host)
 
 
 def _is_address(host: object) -> bool:

@@ -1,0 +1,184 @@
+"""A conversation: one connection of the program's, of which no seam knows what is spoken over it.
+
+Its beginning is an event, and what comes over it are the parts of that event, whoever reads them. Each thing that is
+sent is an event of its own, of the lane that sends it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import socket
+import ssl
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+import msgspec
+
+from reenact.engine import failure
+from reenact.engine.call import Call
+from reenact.engine.crossing import Answer, Crossing, Revive
+from reenact.engine.lane import Lane, muted
+from reenact.tape.event import Failed, Kind, PartKind
+from reenact.tape.redact import REDACTED, is_secret_header, redact_content, redact_url, secrets_of
+
+FALTERING: Final[tuple[type[BaseException], ...]] = (
+    TimeoutError,
+    BlockingIOError,
+    InterruptedError,
+    ssl.SSLWantReadError,
+    ssl.SSLWantWriteError,
+)
+"""After these, more may come."""
+_HEAD = re.compile(rb"\A([A-Z]+) (\S+) (HTTP/1\.[01])\r\n(.*?)\r\n\r\n", re.DOTALL)
+_SIGN_ON = re.compile(rb"(?im)^(AUTH(?:ENTICATE)?[ \t]+(?:[A-Z][A-Z\d-]*[ \t]+)?|PASS[ \t]+)[^\s]+")
+_encode_failed, _decode_failed = msgspec.msgpack.Encoder().encode, msgspec.msgpack.Decoder(Failed).decode
+
+Perform = Callable[[], bytes]
+
+
+class _Secrets:
+    """The secret values of the environment, found anew when it has more variables: programs read them from files."""
+
+    def __init__(self) -> None:
+        self._count = -1
+        self._values: tuple[bytes, ...] = ()
+
+    def __call__(self) -> tuple[bytes, ...]:
+        if len(os.environ) != self._count:
+            self._count, self._values = len(os.environ), secrets_of(os.environ)
+        return self._values
+
+
+_secrets: Final = _Secrets()
+
+
+def came(data: bytes) -> bytes:
+    """What came over a connection, as it may be on tape."""
+    return redact_content("", data, _secrets())
+
+
+def sent(data: bytes) -> bytes:
+    """What was sent, as it may be on tape: without what signs the program on, in HTTP or in a line of its own."""
+    data = came(data)
+    head = _HEAD.match(data)
+    if head is None:
+        return _SIGN_ON.sub(lambda found: found[1] + REDACTED.encode(), data)
+    method, url, version, lines = head.groups()
+    kept = [method + b" " + redact_url(url.decode("latin-1")).encode("latin-1") + b" " + version]
+    for line in lines.split(b"\r\n"):
+        name, colon, _ = line.partition(b":")
+        secret = colon and is_secret_header(name.decode("latin-1"))
+        kept.append(name + b": " + REDACTED.encode() if secret else line)
+    return b"\r\n".join(kept) + b"\r\n\r\n" + data[head.end() :]
+
+
+def revive(failed: Failed) -> BaseException:
+    """The exception that the recorded run saw."""
+    return failure.decode(failed, (socket, ssl, asyncio))
+
+
+def ask(lane: Lane, what: str, perform: Perform, body: bytes = b"", revive: Revive = revive) -> bytes:
+    """What `perform` gives now, or what it gave in the recording: one event."""
+    crossing = Crossing.begin(lane, Call(Kind.SOCKET, what, body=body), revive)
+    return crossing.pull(lambda: Answer(PartKind.VALUE, perform())).data
+
+
+async def asked(
+    lane: Lane, what: str, perform: Callable[[], Awaitable[bytes]], body: bytes = b"", revive: Revive = revive
+) -> bytes:
+    """As `ask`, suspending the calling task instead."""
+    crossing = Crossing.begin(lane, Call(Kind.SOCKET, what, body=body), revive)
+
+    async def answer() -> Answer:
+        return Answer(PartKind.VALUE, await perform())
+
+    return (await crossing.apull(answer)).data
+
+
+def say(lane: Lane, label: str, body: bytes, perform: Callable[[], None]) -> None:
+    """Sends without waiting for anything: an event that nothing comes back to."""
+    crossing = Crossing.begin(lane, Call(Kind.SOCKET, f"send to {label}", body=body), revive)
+    if crossing.served is None:
+        with muted():
+            perform()
+    crossing.close()
+
+
+def _part(data: bytes, *, whole: bool = False) -> Answer:
+    if not data and not whole:
+        return Answer(PartKind.END, b"")
+    return Answer(PartKind.CHUNK, data, lambda: came(data))
+
+
+class Conversation:
+    """What goes over one connection. `label` names the other side; after `faltering` exceptions more may come."""
+
+    def __init__(self, crossing: Crossing, label: str, faltering: tuple[type[BaseException], ...] = FALTERING) -> None:
+        self.crossing = crossing
+        self.label = label
+        self._faltering = faltering
+        self.tls: Any = None
+        self._rest = b""
+        self._reading = 0
+
+    @property
+    def served(self) -> bool:
+        """Whether the tape answers."""
+        return self.crossing.served is not None
+
+    def receive(self, size: int, perform: Perform, *, whole: bool = False) -> bytes:
+        """Up to `size` bytes of what comes next; `whole`: a message that has its own end. Empty is the end."""
+        if self._rest:
+            return self._take(size)
+        if self.crossing.closed:
+            return b"" if self.served else perform()
+        faltered: list[BaseException] = []
+
+        def answer() -> Answer:
+            try:
+                return _part(perform(), whole=whole)
+            except self._faltering as error:
+                faltered.append(error)
+                return Answer(PartKind.FALTERED, b"", lambda: _encode_failed(failure.encode(faltered[0])))
+
+        self._reading += 1
+        try:
+            given = self.crossing.pull(answer)
+        finally:
+            self._reading -= 1
+        if given.kind is PartKind.FALTERED:
+            raise faltered[0] if faltered else self.crossing.revive(_decode_failed(given.data))
+        return given.data if whole else self._given(given.data, size)
+
+    async def areceive(self, size: int, perform: Callable[[], Awaitable[bytes]]) -> bytes:
+        """As `receive`, suspending the calling task instead."""
+        if self._rest:
+            return self._take(size)
+        if self.crossing.closed:
+            return b"" if self.served else await perform()
+
+        async def answer() -> Answer:
+            return _part(await perform())
+
+        return self._given((await self.crossing.apull(answer)).data, size)
+
+    def _given(self, data: bytes, size: int) -> bytes:
+        if not self.served:
+            return data
+        self._rest = data
+        return self._take(size)
+
+    def _take(self, size: int) -> bytes:
+        data, self._rest = self._rest[:size], self._rest[size:]
+        return data
+
+    def close(self, *, by_agent: bool) -> None:
+        """The connection is closed. Who still waits for what comes is told so by the connection itself."""
+        if self._reading:
+            return
+        if by_agent:
+            self.crossing.close()
+        else:
+            self.crossing.drop(whole=True)
