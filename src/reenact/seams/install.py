@@ -18,7 +18,7 @@ from reenact.seams.concurrency import asyncio as asyncio_seam
 from reenact.seams.concurrency import blocking, identity, threads
 from reenact.seams.patch import Patches
 from reenact.seams.sockets import blocking as sockets
-from reenact.seams.sockets import tls, transports, waits, watch
+from reenact.seams.sockets import tls, transports, waits
 from reenact.seams.system import (
     children,
     clock,
@@ -93,7 +93,6 @@ class Installed:
         identity.install(self._patches)
         terminal.install(self._patches)
         tracebacks.install(self._patches)
-        watch.install(self._patches)
         sockets.install(self._patches)
         waits.install(self._patches)
         tls.install(self._patches)

@@ -127,6 +127,7 @@ def _connect(real: _Real) -> _Real:
         lane = current()
         if lane is None or watch.is_own(address):
             _is_below(self)
+            watch.saw("socket.connect", self, address)
             real(self, address)
             return
         number = _begin(lane, self, address, lambda: real(self, address))
@@ -141,6 +142,7 @@ def _connect_ex(real: _Real) -> _Real:
         lane = current()
         if lane is None or watch.is_own(address):
             _is_below(self)
+            watch.saw("socket.connect", self, address)
             return int(real(self, address))
         return _begin(lane, self, address, lambda: real(self, address))
 
@@ -233,6 +235,7 @@ def _sendto(real: _Real) -> _Real:
     def sendto(self: Any, data: Any, *rest: Any) -> int:
         lane, talk = lane_and_talk(self)
         if lane is None or watch.is_own(rest[-1] if rest else None):
+            watch.saw("socket.sendto", self, rest[-1] if rest else None)
             return int(real(self, data, *rest))
         label = shown(rest[-1]) if rest else "nobody"
         if talk is None:
@@ -425,9 +428,12 @@ _LOOK_UPS: Final[dict[str, Callable[[Any], Any]]] = {
 
 
 def _look_up(real: _Real, shape: Callable[[Any], Any]) -> _Real:
+    event = f"socket.{real.__name__}"
+
     def look_up(*args: Any, **kwargs: Any) -> Any:
         lane = current()
-        if lane is None or watch.needs_nobody(real.__name__, args[0] if args else kwargs.get("host")):
+        if lane is None or watch.needs_nobody(event, args[0] if args else kwargs.get("host")):
+            watch.saw(event, *args)
             return real(*args, **kwargs)
         asked = json.dumps([args, kwargs], default=str).encode()
         name = f"look up {shown(args[0])}" if args else "look up"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import _socket
 import sys
-from collections.abc import Callable
 from typing import Any
 
 from reenact import _real
@@ -16,10 +15,8 @@ from reenact.engine.divergence import Datum, Divergence, What
 from reenact.engine.lane import MUTED, get_lane
 from reenact.engine.session import Session
 from reenact.errors import DivergenceError
-from reenact.seams.patch import Patches
 
-_METHODS = {"connect": "socket.connect", "connect_ex": "socket.connect", "sendto": "socket.sendto"}
-_CONNECTING = frozenset(_METHODS.values())
+_CONNECTING = frozenset({"socket.connect", "socket.sendto"})
 _FUNCTIONS = ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr", "getnameinfo")
 _LOOK_UPS = frozenset({"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyname_ex"})
 _HERE = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0", "::", ""})  # noqa: S104  told of, not bound to
@@ -51,31 +48,9 @@ class _Watch:
 _watch = _Watch()
 
 
-def install(patches: Patches) -> None:
-    """Meets the sockets that all of Python's are made of."""
-    for name, event in _METHODS.items():
-        patches.method_of_builtin(_socket.socket, name, _method(event, vars(_socket.socket)[name]))
-    for name in _FUNCTIONS:
-        met = _function(f"socket.{name}", getattr(_socket, name))
-        patches.function(_socket, name, met)
-
-
-def _method(event: str, real: Callable[..., Any]) -> Callable[..., Any]:
-    def method(self: _socket.socket, *args: Any) -> Any:
-        _watch(event, (self, args[-1] if args else None))
-        return real(self, *args)
-
-    method.__name__ = method.__qualname__ = real.__name__
-    return method
-
-
-def _function(event: str, real: Callable[..., Any]) -> Callable[..., Any]:
-    def function(*args: Any, **kwargs: Any) -> Any:
-        _watch(event, args)
-        return real(*args, **kwargs)
-
-    function.__name__ = function.__qualname__ = real.__name__
-    return function
+def saw(event: str, *args: Any) -> None:
+    """Something that no lane asked for connects or looks up a name: told in recording, refused in replay."""
+    _watch(event, args)
 
 
 def watch(whole: Session | None = None, *, closed: bool = False) -> None:
@@ -99,9 +74,9 @@ def is_own(address: Any) -> bool:
     return len(address) > 1 and address[1] in _watch.own and str(address[0]) in _HERE
 
 
-def needs_nobody(name: str, host: object) -> bool:
-    """Whether the function of `_socket` finds that without asking anybody."""
-    return f"socket.{name}" in _LOOK_UPS and _is_address(host)
+def needs_nobody(event: str, host: object) -> bool:
+    """Whether that is found without asking anybody."""
+    return event in _LOOK_UPS and _is_address(host)
 
 
 def _is_address(host: object) -> bool:
@@ -129,7 +104,7 @@ def _target(event: str, args: tuple[Any, ...]) -> str:
 
 def _tell(session: Session, event: str, args: tuple[Any, ...]) -> None:
     try:
-        verb = "connected to" if event in _METHODS.values() else "looked up"
+        verb = "connected to" if event in _CONNECTING else "looked up"
         session.note("unseen", f"{verb} {_target(event, args)}", _real.getframe(2))
     except Exception as error:  # noqa: BLE001  a fault of ours never reaches the agent
         session.fault(error)
