@@ -90,18 +90,21 @@ class Strand:
 class Order:
     """The baton of one run. `forced` is given in replay: the ticks before which a strand that held on was passed by.
 
+    `passable` are ticks that go by when nobody wants them (replay).
+
     `lone` is who has the baton while the run has no other strand: it may keep that while it waits for the world, as
     nobody wants it. Should another come meanwhile, it passes the first one by, as it does anyone who is blocked.
     """
 
-    def __init__(self, forced: frozenset[int] | None = None) -> None:
+    def __init__(self, forced: frozenset[int] | None = None, passable: frozenset[int] = frozenset()) -> None:
         self._lock = _real.RLock()
         self._running: Strand | None = None
         self._loose: set[Strand] = set()
         self._ready: deque[Strand] = deque()
         self._arrived: deque[Strand] = deque()
         self._wanted: dict[int, Strand] = {}
-        self._forced = forced
+        self._forced = set(forced) if forced is not None else None
+        self._passable = passable
         self._over = False
         self._hopeless = False
         self._sampled = 0
@@ -235,10 +238,23 @@ class Order:
     def skip(self, strand: Strand) -> bool:
         """The next tick is let in for the strand while it runs (replay). False when the tick is not for it."""
         with self._lock:
+            self._pass()
             if self._wanted.get(self.cursor) is not strand:
                 return False
             del self._wanted[self.cursor]
             self.cursor += 1
+            return True
+
+    def claim(self, strand: Strand) -> bool:
+        """The strand goes on without a tick, if nobody else can go on (replay)."""
+        with self._lock:
+            if strand.granted:
+                return strand.take()
+            self._pass()
+            if self._running is not None or self._loose or self._anyone():
+                return False
+            strand.tick = -1
+            self._give(strand)
             return True
 
     def unwant(self, tick: int) -> None:
@@ -330,7 +346,15 @@ class Order:
         with self._lock:
             return {tick: strand.name for tick, strand in self._wanted.items()}
 
+    def _pass(self) -> None:
+        """Passable ticks that nobody wants go by."""
+        while self.cursor in self._passable and self.cursor not in self._wanted:
+            if self._forced is not None and self.cursor in self._forced:
+                self._forced.add(self.cursor + 1)
+            self.cursor += 1
+
     def _anyone(self) -> bool:
+        self._pass()
         return bool(self._ready or self._arrived or self.cursor in self._wanted)
 
     def _put_down(self, strand: Strand) -> None:
@@ -350,6 +374,7 @@ class Order:
         elif self._forced is None:
             strand, tick = self._arrived.popleft() if self._arrived else None, self.cursor
         else:
+            self._pass()
             strand, tick = self._wanted.pop(self.cursor, None), self.cursor
         if strand is not None:
             self.cursor += tick >= 0
