@@ -55,6 +55,7 @@ class Session:
         self.divergences: list[Divergence] = []
         self.drifts: dict[str, int] = {}
         self._beside: dict[str, int] = {}  # the same of lanes beside the run, which nobody asks for
+        self._skews: dict[tuple[str, int], int | float] = {}
         self.faults: list[str] = []
         self.found: Callable[[Divergence | str], None] = lambda _: None
         self.gates: Callable[[], Gate | None] | None = None
@@ -290,12 +291,15 @@ class Session:
         return value
 
     def _invent(self, lane: Lane, kind: int, real: Callable[[], type_of_draw], place: str) -> type_of_draw:
-        """A draw that the tape does not hold: time goes on a little, entropy follows from the place. Drift, counted."""
+        """A draw that the tape does not hold: time goes on a little, entropy follows from the place. Drift, counted.
+
+        In a lane beside the run it is none, and time goes on as it does: such a lane may wait for a moment to come.
+        """
+        beside = self.boundary.beside(lane.path)
         what = f"{ev.DrawKind(kind).name.lower()} read once more at {place}"
-        drifts = self._beside if self.boundary.beside(lane.path) else self.drifts
+        drifts = self._beside if beside else self.drifts
         count = drifts[what] = drifts.get(what, 0) + 1
-        if drifts is self.drifts:
-            self.boundary.counts[DRIFTED] += 1
+        self.boundary.counts[DRIFTED] += not beside
         shape = real()
         if kind == ev.DrawKind.LISTING:
             return shape  # what is there is what was put in place
@@ -305,6 +309,8 @@ class Session:
         last = self._clock.get((lane.path, kind))
         if last is None or not isinstance(shape, int | float):
             return shape
+        if beside:
+            return max(last, shape + self._skews.setdefault((lane.path, kind), last - shape))
         value = last + 1000 if isinstance(last, int) else last + _LAST
         self._clock[lane.path, kind] = value
         return value

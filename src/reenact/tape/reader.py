@@ -150,25 +150,38 @@ def read(path: Path) -> Recording:
         for records in unpack(_last_seen(recording, (Piece(*row) for row in rows))):
             for record in records:
                 builder.add(record)
-    _set_aside(recording)
+    set_aside(recording)
     return recording
 
 
-def _set_aside(recording: Recording) -> None:
+def set_aside(recording: Recording) -> None:
     """Tells the lanes that are beside the run, and the ticks that nobody need wait for.
 
-    Such a lane crosses nothing but side traffic and what a thread does around it, or was born of one that is and does
-    no more. Main is the run itself, and what is written to stdout is what the run was for.
+    Such a lane crosses nothing but side traffic, itself or by lanes that it bore, and what a thread does around it; or
+    it was born of one and does no more. Main is the run itself, and what is written to stdout is what the run was for.
     """
-    for path, lane in recording.lanes.items():
-        parent = recording.lanes.get(path.rpartition(".")[0])
-        quiet = all(event.kind in AROUND for event in lane.events) and ev.Stream.STDOUT not in lane.wrote
-        lane.beside = parent is not None and quiet and bool(lane.asides or parent.beside)
+    lanes = recording.lanes
+    quiet = {path for path, lane in lanes.items() if "." in path and _is_quiet(lane)}
+    loud = {ancestor for path in lanes.keys() - quiet for ancestor in _ancestors(path)}
+    sending = {path for path, lane in lanes.items() if lane.asides}
+    above = {ancestor for path in sending for ancestor in _ancestors(path)} - loud
+    for path, lane in lanes.items():  # those that bore others come first
+        parent = lanes.get(path.rpartition(".")[0])
+        lane.beside = path in quiet and (path in sending or path in above or (parent is not None and parent.beside))
         ticks = [tick for aside in lane.asides for tick, _ in aside.parts]
         if lane.beside:
             lane.times = sorted([*lane.expired, *(tick for event in lane.events for tick, _ in event.parts)])
             ticks += lane.times
         recording.passable.update(tick for tick in ticks if tick >= 0)
+
+
+def _is_quiet(lane: LaneLog) -> bool:
+    return all(event.kind in AROUND for event in lane.events) and ev.Stream.STDOUT not in lane.wrote
+
+
+def _ancestors(path: str) -> Iterator[str]:
+    while path := path.rpartition(".")[0]:
+        yield path
 
 
 def summary(path: Path) -> dict[str, str | int]:

@@ -18,7 +18,10 @@ _PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """One entry of the list. `off` takes what it fits off the list; a host that begins with `*` ends like the rest."""
+    """One entry of the list. `off` takes what it fits off the list; a host that begins with `*` is any that ends so.
+
+    `methods` and `port` are empty for any.
+    """
 
     off: bool
     methods: tuple[str, ...]
@@ -45,7 +48,9 @@ class Pattern:
                 "method before it where that is not POST, PUT or PATCH, and ! at the beginning to take it off the list"
             )
         path = ".*" if not parts.path else re.escape(parts.path.rstrip("/")).replace(r"\*", ".*") + "/?"
-        return cls(text.startswith("!"), (method,) if method else _SENDING, host, port, re.compile(path))
+        off = text.startswith("!")
+        methods = (method,) if method else () if off else _SENDING
+        return cls(off, methods, host, port, re.compile(path))
 
     def fits(self, method: str, host: str, port: int | None, path: str) -> bool:
         """Whether a request is such a one."""
@@ -54,7 +59,8 @@ class Pattern:
                 return False
         elif host != self.host:
             return False
-        return method in self.methods and self.port in (None, port) and self.path.fullmatch(path) is not None
+        alike = self.port in (None, port) and (not self.methods or method in self.methods)
+        return alike and self.path.fullmatch(path) is not None
 
 
 class SideTraffic:
