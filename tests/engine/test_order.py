@@ -489,12 +489,48 @@ def test_in_replay_a_passable_tick_goes_by_when_nobody_wants_it() -> None:
     assert order.cursor == 4
 
 
+def test_in_replay_a_strand_that_was_passed_by_may_still_come_to_want_a_passable_tick(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 10**12
+    monkeypatch.setattr(_real, "monotonic_ns", lambda: now)
+    order = Order(frozenset({0}), passable=frozenset({0, 1}))
+    a, b, c = strands(order, "abc")
+    order.ready(b)
+    order.force()
+    assert b.take(), "a was passed by, and runs on"
+    order.want(2, c)
+    order.park(b)
+    order.press()
+    assert order.cursor == 0
+    order.want(0, a)
+    order.park(a)
+    assert a.take()
+    assert order.cursor == 1
+    order.ready(b)
+    order.park(a)
+    assert b.take()
+    order.ready(a)
+    order.force(10 * 10**9)
+    assert a.take(), "b was passed by, and does not come"
+    order.park(a)
+    for _ in range(2):
+        assert not c.granted
+        now += 2 * 10**9
+        order.press()
+    assert c.take()
+
+
 def test_in_replay_nobody_is_passed_by_at_another_place_because_a_tick_went_by() -> None:
     order = Order(frozenset({0}), passable=frozenset({0}))
-    _, b = strands(order, "ab")
+    a, b = strands(order, "ab")
+    order.park(a)
+    assert order.cursor == 1
+    order.ready(a)
+    assert a.take()
     order.want(1, b)
     order.force()
-    assert b.take(), "the holder was passed by before tick 0, which has gone by"
+    assert b.take(), "a was passed by before tick 0, which has gone by"
 
 
 def test_in_replay_a_strand_goes_on_without_a_tick_when_nobody_else_can() -> None:

@@ -191,7 +191,8 @@ def test_nor_that_nobody_listens(bench: Bench, model: Wire, library: str) -> Non
     run = bench.record(thread(library), env=env(model, gone))
     assert run.stderr.count(b"not sent") == 3
     verified = same(run)
-    assert verified.document["side_traffic"] == {hosts(gone): 3}
+    attempts = 12 if library == "urllib3" else 3  # it tries again by itself
+    assert verified.document["side_traffic"] == {hosts(gone): attempts}
 
 
 def test_a_replay_ends_while_a_daemon_sleeps_or_waits_for_its_answer(

@@ -18,7 +18,7 @@ from reenact.engine.lane import _LANE, MUTED, Lane, get_lane
 from reenact.engine.order import PATIENCE, Order, Strand
 from reenact.engine.session import Session
 from reenact.errors import DivergenceError
-from reenact.tape.event import LAST, NO_TICK, Failed, Kind, Part, PartKind
+from reenact.tape.event import LAST, NO_TICK, Delta, Failed, Kind, Part, PartKind
 from reenact.tape.reader import Event
 
 STUCK_AFTER_NS = 3_000_000_000
@@ -70,7 +70,7 @@ class Crossing:
         _comes(lane, session)
         match session.boundary.enter(lane.path, call, None):
             case Pass():
-                return _Beside(lane, session, call.kind, -1, None, revive)
+                return _Beside(lane, session, call.kind, -1, unseen(lane, call.name), revive)
             case Serve(event):
                 return cls(lane, session, call.kind, event.id, event, revive)
             case Perform():
@@ -373,6 +373,11 @@ def _comes(lane: Lane, session: Session) -> None:
         if lane is session.main:
             session.signals_at(-1, lane.events)
     lane.events += 1
+
+
+def unseen(lane: Lane, name: str, parts: list[tuple[int, Part]] | None = None) -> Event:
+    """An event in the place of one on tape (replay)."""
+    return Event(-1, lane.path, Kind.HTTP, name, None, 0, b"", Delta(-1, 0, 0, b""), parts or [])
 
 
 class _Beside(Crossing):

@@ -250,7 +250,6 @@ class Order:
         with self._lock:
             if strand.granted:
                 return strand.take()
-            self._pass()
             if self._running is not None or self._loose or self._anyone():
                 return False
             strand.tick = -1
@@ -304,6 +303,8 @@ class Order:
             held = now - self._held_since
             # on a machine with much to do, somebody who runs may hardly get a processor
             ran = min(held, max(consumed - self._held_from, held // _STARVED))
+            if holder is None and held > _BUSY_NS:
+                self._pass(patience=False)
             woken = self._next()
             self._hopeless = sample == last and held > _HOPELESS_NS and not self._anyone()
         if woken is not None:
@@ -346,16 +347,20 @@ class Order:
         with self._lock:
             return {tick: strand.name for tick, strand in self._wanted.items()}
 
-    def _pass(self) -> None:
-        """Passable ticks that nobody wants go by."""
+    def _pass(self, *, patience: bool = True) -> None:
+        """Passable ticks that nobody wants go by; while somebody runs on who was passed by, only without patience."""
+        if patience and self._loose:
+            return
         while self.cursor in self._passable and self.cursor not in self._wanted:
             if self._forced is not None and self.cursor in self._forced:
                 self._forced.add(self.cursor + 1)
             self.cursor += 1
 
     def _anyone(self) -> bool:
-        self._pass()
-        return bool(self._ready or self._arrived or self.cursor in self._wanted)
+        following = self.cursor
+        while following in self._passable and following not in self._wanted:
+            following += 1
+        return bool(self._ready or self._arrived or following in self._wanted)
 
     def _put_down(self, strand: Strand) -> None:
         if self._running is strand:

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from reenact.engine.crossing import Answer, Crossing, Revive, linger
+from reenact.engine.crossing import Answer, Crossing, Revive, linger, unseen
 from reenact.engine.lane import Lane
 from reenact.seams.http.head import Head, decode_head, encode_head
-from reenact.tape.event import LAST, NO_TICK, AsidePart, Delta, Failed, Kind, Part, PartKind
+from reenact.tape.event import LAST, NO_TICK, AsidePart, Failed, Kind, Part, PartKind
 from reenact.tape.reader import Aside as Recorded
-from reenact.tape.reader import Event
 
 NEVER, AT_ONCE = -1, -2
 """In the place of a tick: a part that never came, and one that nobody has to wait for."""
@@ -37,8 +36,7 @@ class Aside(Crossing):
             self._number = session.began_aside(lane, host)
         else:
             session.stay()
-            parts = _plain(session.boundary.aside(lane.path), first)
-            served = Event(-1, lane.path, Kind.HTTP, host, None, 0, b"", Delta(-1, 0, 0, b""), parts)
+            served = unseen(lane, host, _plain(session.boundary.aside(lane.path), first))
         super().__init__(lane, session, Kind.HTTP, -1, served, revive)
 
     # Recording
@@ -70,6 +68,11 @@ class Aside(Crossing):
             await gate.tick(tick)
         return self._outcome(part)
 
+    def pushed(self) -> list[tuple[int, Part]]:
+        """As everywhere; what the run has gone past by now comes at once."""
+        cursor = self._session.order.cursor
+        return [(AT_ONCE if 0 <= tick < cursor else tick, part) for tick, part in super().pushed()]
+
     def take(self, part: Part) -> None:
         """As everywhere, and nothing is compared."""
         self._parts += 1
@@ -91,7 +94,7 @@ def _part(kind: PartKind, data: bytes = b"", failed: Failed | None = None) -> Pa
 
 
 def _head(status: int, body: bytes) -> Part:
-    headers = [("content-type", "application/json"), ("content-length", str(len(body)))]
+    headers = [("content-length", str(len(body))), *([("content-type", "application/json")] if body else ())]
     return _part(PartKind.HEAD, encode_head(Head(status if status >= _REFUSED else _OK, headers)))
 
 
