@@ -55,7 +55,7 @@ class Session:
         self.divergences: list[Divergence] = []
         self.drifts: dict[str, int] = {}
         self._beside: dict[str, int] = {}  # the same of lanes beside the run, which nobody asks for
-        self._skews: dict[tuple[str, int], int | float] = {}
+        self._skews: dict[tuple[str, int], int | float] = {}  # by lane and clock: from this machine's time to theirs
         self.faults: list[str] = []
         self.found: Callable[[Divergence | str], None] = lambda _: None
         self.gates: Callable[[], Gate | None] | None = None

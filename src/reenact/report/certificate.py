@@ -92,8 +92,8 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     `draws` counts those that it does. `observed` is true when the replay went on past differences, else `divergences`
     holds the first, or what was found missing at the end. `finished` is false when the replay was gone before it could
     report: then it has counted up to that moment, and calls that it did not make are not among the `divergences`.
-    `side_traffic` counts, by host,
-    the recorded requests that are no part of the run. `faults` are reenact's own, in the replay. Durations are seconds.
+    `side_traffic` counts, by host, the recorded requests that are no part of the run. `faults` are reenact's own, in
+    the replay. Durations are seconds.
     """
 
     certificate: int = FORMAT

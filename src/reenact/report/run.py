@@ -47,8 +47,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     `outcome` is "ok", "failed", "exit N", "killed…" or "recording". `exit_status` is negative for a signal, None where
     nobody saw it. `error` is the exception that ended the program. `model_calls` counts requests to models, failed
     ones too; `usage` is the tokens of all but the `uncounted` answers, which do not tell theirs. `lanes` are those
-    that have events; `side_traffic` counts, by host, the requests that are no part of the run. `digest` is the
-    head of the tape's chain.
+    that have events; `side_traffic` counts, by host, the requests that are no part of the run. `digest` is the head
+    of the tape's chain.
     """
 
     id: str
