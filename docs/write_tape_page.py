@@ -10,7 +10,7 @@ from typing import get_args
 import msgspec
 
 from reenact.launch.manifest import Manifest
-from reenact.seams.http.exchange import Head
+from reenact.seams.http.head import Head
 from reenact.tape import event, journal, schema
 from reenact.tape.store import SUFFIX
 

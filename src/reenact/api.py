@@ -25,6 +25,7 @@ from reenact.engine.divergence import Datum, Divergence, What
 from reenact.engine.failure import encode
 from reenact.engine.lane import enter, get_lane, leave, muted
 from reenact.engine.session import Session
+from reenact.engine.side.traffic import SideTraffic
 from reenact.errors import PAGE, ArgumentError, ReenactError, UsageError
 from reenact.launch import child, closing, command, entry, generators, running, world
 from reenact.launch import manifest as manifests
@@ -72,8 +73,9 @@ class _Process:
         """The manifest of a run of this process, whose own part is surveyed once."""
         with self._lock:
             if self._survey is None:
-                boundaries = Settings.near(Path.cwd()).boundaries
-                self._survey = world.survey(_own_command(), run_id, name, boundaries)
+                settings = Settings.near(Path.cwd())
+                listed = (settings.boundaries, settings.side_traffic)
+                self._survey = world.survey(_own_command(), run_id, name, *listed)
         return msgspec.structs.replace(
             self._survey,
             run_id=run_id,
@@ -215,6 +217,7 @@ class Run:
                 writer.add(Note(problem.slug, str(problem), -1))
                 process.warn(self._entry, "is recorded, but cannot be replayed", problem)
             session = Session(plans.RECORD, writer, exclusive=False)
+            session.side = SideTraffic(manifest.side_traffic)
             process.install(manifest.boundaries, session)
             watch()
         self._enter(session)

@@ -77,8 +77,8 @@ def test_the_json_form_has_these_keys(recorded: Desk) -> None:
     assert set(document) == {
         "boundaries", "bytes", "certificate", "commit", "cwd", "divergences", "draws", "drifts", "ending", "entry",
         "faults", "finished", "incomplete", "network", "normalizers", "not_restored", "observed", "packages",
-        "placeholders", "program", "python", "recorded_seconds", "replayed_seconds", "run", "sources", "tape",
-        "uncommitted", "verdict",
+        "placeholders", "program", "python", "recorded_seconds", "replayed_seconds", "run", "side_traffic",
+        "sources", "tape", "uncommitted", "verdict",
     }  # fmt: skip
 
 

@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 from typing import Self
 
-from reenact.engine.boundary import Boundary, Cut, Perform, Refuse, Serve
+from reenact.engine.boundary import Boundary, Cut, Pass, Perform, Refuse, Serve
 from reenact.engine.call import Call, Headers
 from reenact.engine.divergence import What
 from reenact.tape import event as ev
 from reenact.tape.event import Kind, PartKind
-from reenact.tape.reader import Recording, _Builder
+from reenact.tape.reader import Recording, _Builder, set_aside
 
 Draw = int | float | bytes | list[int]
 Said = tuple[object, ...]
@@ -52,6 +52,13 @@ class Journal:
             self.got(event, PartKind.CHUNK, chunk)
         self.got(event, PartKind.END)
 
+    def aside(self, *parts: PartKind, lane: str = "0", host: str = "telemetry", status: int = 200) -> None:
+        """A request that is side traffic, and what came for it."""
+        number = len(self.recording.asides)
+        self.add(ev.Aside(number, self.lane(lane), host))
+        for kind in parts:
+            self.add(ev.AsidePart(number, kind, status if kind is PartKind.HEAD else 0))
+
     def exchange(self, name: str, body: bytes = b"", *, lane: str = "0", head: Headers = ()) -> int:
         """A request and its answer, which is `answer N` for the N-th event."""
         event = self.asked(name, body, lane=lane, head=head)
@@ -73,6 +80,7 @@ class Journal:
     def ended(self) -> Recording:
         """The program came to its end by itself."""
         self.add(ev.Ended(0, None))
+        set_aside(self.recording)
         return self.recording
 
     def lane(self, path: str) -> int:
@@ -88,7 +96,7 @@ class Playbook:
 
     def __init__(self, boundary: Boundary) -> None:
         self.boundary = boundary
-        self.last: Serve | Perform | Refuse | Cut | None = None
+        self.last: Serve | Perform | Refuse | Cut | Pass | None = None
 
     def __rshift__(self, asked: Asked) -> Self:
         assert self.last is None, f"nobody looked at {self.last}"
@@ -118,9 +126,10 @@ def refuses(what: What, event: int | None = None) -> Said:
 
 PERFORMS: Said = ("perform",)
 CUTS: Said = ("cut",)
+PASSES: Said = ("pass",)
 
 
-def _said(decision: Serve | Perform | Refuse | Cut | None) -> Said:
+def _said(decision: Serve | Perform | Refuse | Cut | Pass | None) -> Said:
     match decision:
         case Serve(event):
             return serves(event.id)
@@ -131,4 +140,6 @@ def _said(decision: Serve | Perform | Refuse | Cut | None) -> Said:
             return PERFORMS
         case Cut():
             return CUTS
+        case Pass():
+            return PASSES
     return ()

@@ -475,6 +475,82 @@ def test_in_replay_a_wish_can_be_taken_back() -> None:
     assert not b.granted
 
 
+def test_in_replay_a_passable_tick_goes_by_when_nobody_wants_it() -> None:
+    order = Order(frozenset({1}), passable=frozenset({0, 1, 3}))
+    a, b, c = strands(order, "abc")
+    assert not order.arrive(b, 2)
+    order.want(3, c)
+    assert order.cursor == 0, "whoever has the baton may still come to want it"
+    order.park(a)
+    assert b.take()
+    assert order.cursor == 3
+    order.park(b)
+    assert c.take(), "this one is wanted"
+    assert order.cursor == 4
+
+
+def test_in_replay_a_strand_that_was_passed_by_may_still_come_to_want_a_passable_tick(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 10**12
+    monkeypatch.setattr(_real, "monotonic_ns", lambda: now)
+    order = Order(frozenset({0}), passable=frozenset({0, 1}))
+    a, b, c = strands(order, "abc")
+    order.ready(b)
+    order.force()
+    assert b.take(), "a was passed by, and runs on"
+    order.want(2, c)
+    order.park(b)
+    order.press()
+    assert order.cursor == 0
+    order.want(0, a)
+    order.park(a)
+    assert a.take()
+    assert order.cursor == 1
+    order.ready(b)
+    order.park(a)
+    assert b.take()
+    order.ready(a)
+    order.force(10 * 10**9)
+    assert a.take(), "b was passed by, and does not come"
+    order.park(a)
+    for _ in range(2):
+        assert not c.granted
+        now += 2 * 10**9
+        order.press()
+    assert c.take()
+
+
+def test_in_replay_nobody_is_passed_by_at_another_place_because_a_tick_went_by() -> None:
+    order = Order(frozenset({0}), passable=frozenset({0}))
+    a, b = strands(order, "ab")
+    order.park(a)
+    assert order.cursor == 1
+    order.ready(a)
+    assert a.take()
+    order.want(1, b)
+    order.force()
+    assert b.take(), "a was passed by before tick 0, which has gone by"
+
+
+def test_in_replay_a_strand_goes_on_without_a_tick_when_nobody_else_can() -> None:
+    order = Order(frozenset())
+    a, b, c = strands(order, "abc")
+    assert not order.claim(b), "a runs"
+    order.want(0, c)
+    order.park(a)
+    assert c.take()
+    assert not order.claim(b), "c runs"
+    order.park(c)
+    order.ready(c)
+    assert not order.claim(b), "c has been made ready"
+    assert c.take()
+    order.park(c)
+    assert order.claim(b)
+    assert order.has(b)
+    assert (order.cursor, b.tick) == (1, -1)
+
+
 def test_in_replay_a_tick_is_let_in_for_who_runs_and_wants_it() -> None:
     order = Order(frozenset())
     a, b = strands(order, "ab")

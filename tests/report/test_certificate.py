@@ -32,6 +32,7 @@ VERIFIED = Certificate(
     bytes=Bytes(48_213, 12_345, 35_000, 868),
     draws=57,
     drifts={},
+    side_traffic={},
     observed=False,
     finished=True,
     ending=Ending(0, 0, "", ""),

@@ -58,6 +58,8 @@ each: dict[type[ev.Record], st.SearchStrategy[ev.AnyRecord]] = {
     ev.Saw: saws,
     ev.Changed: st.builds(ev.Changed, small, saws),
     ev.Content: st.builds(ev.Content, st.binary(max_size=9), st.binary(max_size=20)),
+    ev.Aside: st.builds(ev.Aside, small, small, st.text(max_size=9)),
+    ev.AsidePart: st.builds(ev.AsidePart, small, small, small, st.none() | failures),
     ev.Left: st.builds(ev.Left, st.text(max_size=9), small, small, small, st.binary(max_size=9)),
 }
 records = st.one_of(*each.values())

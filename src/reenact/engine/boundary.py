@@ -14,7 +14,7 @@ from reenact.engine.divergence import Datum, Divergence, Request, Site, What
 from reenact.engine.normalize import Normalizer, Strip, canonical
 from reenact.engine.plan import Live, Plan
 from reenact.tape.event import Kind
-from reenact.tape.reader import Event, LaneLog, Recording
+from reenact.tape.reader import AROUND, Aside, Event, LaneLog, Recording
 
 ASKED, COMPARED, WRITTEN, DRIFTED = range(4)
 """What is counted: calls that met one on tape, bytes that were compared, bytes of output on tape that were written
@@ -56,6 +56,11 @@ class Cut:
     """The recording ends here, because its process was killed while this was under way."""
 
 
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """Nobody need answer: the lane is beside the run, and this is what it does around its side traffic."""
+
+
 class Boundary:
     """One run's interpreter. Lanes are named by path; within one, events are matched in order."""
 
@@ -67,6 +72,7 @@ class Boundary:
         self._next: dict[str, int] = {}
         self._draws: dict[tuple[str, int, str], deque[int | float | bytes | list[int]]] = {}
         self._written: dict[tuple[str, int], int] = {}
+        self._asides: dict[str, int] = {}
         self.counts: Counts = [0, 0, 0, 0]
 
     @property
@@ -83,14 +89,17 @@ class Boundary:
     def compared(self, count: int) -> None:
         self.counts[COMPARED] = count
 
-    def enter(self, lane: str, call: Call, site: Site | None) -> Serve | Perform | Refuse | Cut:
+    def enter(self, lane: str, call: Call, site: Site | None) -> Serve | Perform | Refuse | Cut | Pass:
         """What is to be done about a call that `lane` makes now."""
         tape = self._plan.prefix
         if tape is None:
             return Perform()
+        beside = self.beside(lane)
+        if beside and call.kind in AROUND:
+            return Pass()
         log = tape.lanes.get(lane)
         position = self._next.get(lane, 0)
-        if log is None or position >= len(log.events):
+        if log is None or beside or position >= len(log.events):
             if self._plan.live is not Live.NEVER:
                 return Perform()
             if not tape.closed_by_itself:
@@ -127,6 +136,29 @@ class Boundary:
                 volatile[name] = any(strip.drops_header(name.lower()) for strip in self._strips)
         return sorted((name.lower(), value) for name, value in headers if not volatile[name])
 
+    def beside(self, lane: str) -> bool:
+        """Whether the lane, or where the tape does not have it the one that bore it, did nothing but side traffic."""
+        tape = self._plan.prefix
+        while tape is not None and lane:
+            log = tape.lanes.get(lane)
+            if log is not None:
+                return log.beside
+            lane = lane.rpartition(".")[0]
+        return False
+
+    def aside(self, lane: str) -> Aside | None:
+        """What the tape has of the request that is side traffic and that `lane` makes now."""
+        log = self._plan.prefix.lanes.get(lane) if self._plan.prefix is not None else None
+        if log is None:
+            return None
+        met, at = self._next.get(lane, 0), self._asides.get(lane, 0)
+        while not log.beside and at < len(log.asides) and log.asides[at].before < met:
+            at += 1  # those were not made this time
+        if at >= len(log.asides) or not (log.beside or log.asides[at].before == met):
+            return None
+        self._asides[lane] = at + 1
+        return log.asides[at]
+
     def draw(self, lane: str, kind: int, place: str) -> int | float | bytes | list[int] | None:
         """What the lane read there in the recording; None when it read no more."""
         key = (lane, kind, place)
@@ -139,6 +171,8 @@ class Boundary:
 
     def wrote(self, lane: str, stream: int, data: bytes, site: Site | None) -> Divergence | None:
         """Compares what the lane writes with what it wrote."""
+        if self.beside(lane):
+            return None
         tape = self._plan.prefix
         log = tape.lanes.get(lane) if tape is not None else None
         expected = log.wrote.get(stream, b"") if log is not None else b""
@@ -185,6 +219,8 @@ class Boundary:
             return []
         found = []
         for path, log in tape.lanes.items():
+            if log.beside:
+                continue
             for event in log.events[self._next.get(path, 0) :]:
                 call = Call(event.kind, event.name, headers_of(event.head), tape.body(event))
                 found.append(Divergence(What.MISSING, path, event.id, None, _site_of(event), _asked(call)))

@@ -9,7 +9,7 @@ from typing import NoReturn
 import msgspec
 
 from reenact import _real
-from reenact.engine.boundary import Cut, Perform, Refuse, Serve
+from reenact.engine.boundary import Cut, Pass, Perform, Refuse, Serve
 from reenact.engine.call import Call
 from reenact.engine.divergence import Datum, Divergence, What
 from reenact.engine.failure import encode
@@ -18,7 +18,7 @@ from reenact.engine.lane import _LANE, MUTED, Lane, get_lane
 from reenact.engine.order import PATIENCE, Order, Strand
 from reenact.engine.session import Session
 from reenact.errors import DivergenceError
-from reenact.tape.event import LAST, NO_TICK, Failed, Kind, Part, PartKind
+from reenact.tape.event import LAST, NO_TICK, Delta, Failed, Kind, Part, PartKind
 from reenact.tape.reader import Event
 
 STUCK_AFTER_NS = 3_000_000_000
@@ -68,15 +68,10 @@ class Crossing:
         """
         session = lane.session
         assert session is not None  # noqa: S101  seams ask `current()`, which gives live lanes only
-        if session.collect is not None:
-            session.collect(lane)
-        if session.plan.prefix is not None:
-            session.stay()
-            if lane is session.main:
-                session.signals_at(-1, lane.events)
-        lane.events += 1
-        decision = session.boundary.enter(lane.path, call, None)
-        match decision:
+        _comes(lane, session)
+        match session.boundary.enter(lane.path, call, None):
+            case Pass():
+                return _Beside(lane, session, call.kind, -1, unseen(lane, call.name), revive)
             case Serve(event):
                 return cls(lane, session, call.kind, event.id, event, revive)
             case Perform():
@@ -370,6 +365,41 @@ class Crossing:
         raise DivergenceError("the agent reads on where it stopped in the recording")
 
 
+def _comes(lane: Lane, session: Session) -> None:
+    """What is due where a lane comes to its next event."""
+    if session.collect is not None:
+        session.collect(lane)
+    if session.plan.prefix is not None:
+        session.stay()
+        if lane is session.main:
+            session.signals_at(-1, lane.events)
+    lane.events += 1
+
+
+def unseen(lane: Lane, name: str, parts: list[tuple[int, Part]] | None = None) -> Event:
+    """An event in the place of one on tape (replay)."""
+    return Event(-1, lane.path, Kind.HTTP, name, None, 0, b"", Delta(-1, 0, 0, b""), parts or [])
+
+
+class _Beside(Crossing):
+    """What a lane that is beside the run does around its side traffic (replay): it sleeps, or closes a client."""
+
+    __slots__ = ()
+
+    def pull(self, _perform: Callable[[], Answer]) -> Answer:
+        """It has come."""
+        session = self._session
+        linger(session, session.strand(), session.next_time(self._lane))
+        return Answer(PartKind.VALUE, b"")
+
+    async def apull(self, _perform: Callable[[], Awaitable[Answer]]) -> Answer:
+        """It has come."""
+        tick, gate = self._session.next_time(self._lane), self.gate
+        if gate is not None and tick >= 0:
+            await gate.tick(tick)
+        return Answer(PartKind.VALUE, b"")
+
+
 def _turn(order: Order, strand: Strand) -> None:
     """Waits for this thread's turn in a recording."""
     try:
@@ -413,6 +443,43 @@ def await_served(session: Session, strand: Strand) -> None:
             since, cursor = _real.monotonic_ns(), order.cursor
         elif _real.monotonic_ns() - since > STUCK_AFTER_NS:
             session.stuck()
+
+
+def linger(session: Session, strand: Strand, tick: int) -> bool:
+    """Waits until the tape's order comes to `tick`, or nobody else can go on; for -1, until then. In replay only.
+
+    So does who has nothing to do with the rest of the run. False when another lane has made the strand ready before.
+
+    Raises:
+        DivergenceError: the run is over for another reason.
+    """
+    order = session.order
+    if 0 <= tick < order.cursor:
+        return True
+    lane = get_lane()
+    _LANE.set(MUTED)
+    try:
+        if tick >= 0:
+            order.want(tick, strand)
+        order.park(strand)
+        claimed = False
+        while not (claimed or order.await_turn(strand, PATIENCE * 2)):
+            _go_on(session)
+            claimed = order.claim(strand)
+    except BaseException:
+        order.leave(strand)
+        raise
+    else:
+        return claimed or 0 <= tick == strand.tick
+    finally:
+        order.unwant(tick)
+        _LANE.set(lane)
+
+
+def _go_on(session: Session) -> None:
+    session.stay()
+    if session.cut:
+        raise _cut(session)
 
 
 def _cut(session: Session) -> DivergenceError:

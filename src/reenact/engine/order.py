@@ -90,18 +90,21 @@ class Strand:
 class Order:
     """The baton of one run. `forced` is given in replay: the ticks before which a strand that held on was passed by.
 
+    `passable` are ticks that go by when nobody wants them (replay).
+
     `lone` is who has the baton while the run has no other strand: it may keep that while it waits for the world, as
     nobody wants it. Should another come meanwhile, it passes the first one by, as it does anyone who is blocked.
     """
 
-    def __init__(self, forced: frozenset[int] | None = None) -> None:
+    def __init__(self, forced: frozenset[int] | None = None, passable: frozenset[int] = frozenset()) -> None:
         self._lock = _real.RLock()
         self._running: Strand | None = None
         self._loose: set[Strand] = set()
         self._ready: deque[Strand] = deque()
         self._arrived: deque[Strand] = deque()
         self._wanted: dict[int, Strand] = {}
-        self._forced = forced
+        self._forced = set(forced) if forced is not None else None
+        self._passable = passable
         self._over = False
         self._hopeless = False
         self._sampled = 0
@@ -235,10 +238,22 @@ class Order:
     def skip(self, strand: Strand) -> bool:
         """The next tick is let in for the strand while it runs (replay). False when the tick is not for it."""
         with self._lock:
+            self._pass()
             if self._wanted.get(self.cursor) is not strand:
                 return False
             del self._wanted[self.cursor]
             self.cursor += 1
+            return True
+
+    def claim(self, strand: Strand) -> bool:
+        """The strand goes on without a tick, if nobody else can go on (replay)."""
+        with self._lock:
+            if strand.granted:
+                return strand.take()
+            if self._running is not None or self._loose or self._anyone():
+                return False
+            strand.tick = -1
+            self._give(strand)
             return True
 
     def unwant(self, tick: int) -> None:
@@ -288,6 +303,8 @@ class Order:
             held = now - self._held_since
             # on a machine with much to do, somebody who runs may hardly get a processor
             ran = min(held, max(consumed - self._held_from, held // _STARVED))
+            if holder is None and held > _BUSY_NS:
+                self._pass(patience=False)
             woken = self._next()
             self._hopeless = sample == last and held > _HOPELESS_NS and not self._anyone()
         if woken is not None:
@@ -330,8 +347,20 @@ class Order:
         with self._lock:
             return {tick: strand.name for tick, strand in self._wanted.items()}
 
+    def _pass(self, *, patience: bool = True) -> None:
+        """Passable ticks that nobody wants go by; while somebody runs on who was passed by, only without patience."""
+        if patience and self._loose:
+            return
+        while self.cursor in self._passable and self.cursor not in self._wanted:
+            if self._forced is not None and self.cursor in self._forced:
+                self._forced.add(self.cursor + 1)
+            self.cursor += 1
+
     def _anyone(self) -> bool:
-        return bool(self._ready or self._arrived or self.cursor in self._wanted)
+        following = self.cursor
+        while following in self._passable and following not in self._wanted:
+            following += 1
+        return bool(self._ready or self._arrived or following in self._wanted)
 
     def _put_down(self, strand: Strand) -> None:
         if self._running is strand:
@@ -350,6 +379,7 @@ class Order:
         elif self._forced is None:
             strand, tick = self._arrived.popleft() if self._arrived else None, self.cursor
         else:
+            self._pass()
             strand, tick = self._wanted.pop(self.cursor, None), self.cursor
         if strand is not None:
             self.cursor += tick >= 0

@@ -19,6 +19,7 @@ from reenact.engine.normalize import Normalizer
 from reenact.engine.order import Order, Strand
 from reenact.engine.place import NAMES, Place, agent_place, name_of
 from reenact.engine.plan import Plan
+from reenact.engine.side.traffic import SideTraffic
 from reenact.errors import DivergenceError
 from reenact.tape import event as ev
 from reenact.tape.delta import Bodies
@@ -47,11 +48,14 @@ class Session:
         self.exclusive = exclusive
         self.boundary = Boundary(plan, normalizers)
         tape = plan.prefix
-        self.order = Order(None if tape is None else frozenset(tape.forced))
+        self.order = Order() if tape is None else Order(frozenset(tape.forced), frozenset(tape.passable))
+        self.side = SideTraffic()
         self.began = _real.monotonic_ns()
         self.dirty: dict[Lane, bool] = {}  # a set; but to put something in a dict takes no call, see `Drawn`
         self.divergences: list[Divergence] = []
         self.drifts: dict[str, int] = {}
+        self._beside: dict[str, int] = {}  # the same of lanes beside the run, which nobody asks for
+        self._skews: dict[tuple[str, int], int | float] = {}  # by lane and clock: from this machine's time to theirs
         self.faults: list[str] = []
         self.found: Callable[[Divergence | str], None] = lambda _: None
         self.gates: Callable[[], Gate | None] | None = None
@@ -66,6 +70,7 @@ class Session:
         self.draw = self._draw_live if self.live else self._draw_served
         self._bodies = Bodies()
         self._events = 0
+        self._asides = 0
         self._lanes = 0
         self._alive: WeakSet[Lane] = WeakSet()
         self._loops = 0
@@ -147,6 +152,12 @@ class Session:
         self._expiries[lane.path] = self._expiries.get(lane.path, 0) + 1
         return True
 
+    def next_time(self, lane: Lane) -> int:
+        """The tick at which a lane beside the run has next slept or waited long enough on tape; -1: none does."""
+        log = self.plan.prefix.lanes.get(lane.path) if self.plan.prefix is not None else None
+        cursor = self.order.cursor
+        return next((tick for tick in log.times if tick >= cursor), -1) if log is not None else -1
+
     def signals_at(self, event: int, lane_events: int) -> None:
         """Calls the handlers of the signals that came at this place of the recording; raises what they raise."""
         while self._signals and self.call_handler is not None:
@@ -210,6 +221,14 @@ class Session:
             return -1
         return event
 
+    def began_aside(self, lane: Lane, host: str) -> int:
+        """Counts a request that is side traffic, and returns its number."""
+        with self._lock:
+            number = self._asides
+            self.keep(ev.Aside(number, lane.index, host))
+            self._asides += 1
+        return number
+
     def next_loop(self) -> int:
         """The number of the next event loop of this run."""
         self._loops += 1
@@ -272,10 +291,15 @@ class Session:
         return value
 
     def _invent(self, lane: Lane, kind: int, real: Callable[[], type_of_draw], place: str) -> type_of_draw:
-        """A draw that the tape does not hold: time goes on a little, entropy follows from the place. Drift, counted."""
+        """A draw that the tape does not hold: time goes on a little, entropy follows from the place. Drift, counted.
+
+        In a lane beside the run it is none, and time goes on as it does: such a lane may wait for a moment to come.
+        """
+        beside = self.boundary.beside(lane.path)
         what = f"{ev.DrawKind(kind).name.lower()} read once more at {place}"
-        count = self.drifts[what] = self.drifts.get(what, 0) + 1
-        self.boundary.counts[DRIFTED] += 1
+        drifts = self._beside if beside else self.drifts
+        count = drifts[what] = drifts.get(what, 0) + 1
+        self.boundary.counts[DRIFTED] += not beside
         shape = real()
         if kind == ev.DrawKind.LISTING:
             return shape  # what is there is what was put in place
@@ -285,6 +309,8 @@ class Session:
         last = self._clock.get((lane.path, kind))
         if last is None or not isinstance(shape, int | float):
             return shape
+        if beside:
+            return max(last, shape + self._skews.setdefault((lane.path, kind), last - shape))
         value = last + 1000 if isinstance(last, int) else last + _LAST
         self._clock[lane.path, kind] = value
         return value

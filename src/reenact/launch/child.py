@@ -19,6 +19,7 @@ from reenact.engine.boundary import WRITTEN
 from reenact.engine.failure import encode
 from reenact.engine.lane import MUTED, enter
 from reenact.engine.session import Session
+from reenact.engine.side.traffic import SideTraffic
 from reenact.launch import manifest as manifests
 from reenact.launch import running
 from reenact.launch.settings import Settings
@@ -66,6 +67,12 @@ def restore_hash_seed(spec: Spec) -> None:
 
 def session_of(spec: Spec) -> Session:
     """The session that `spec` asks for."""
+    session = _session_of(spec)
+    session.side = SideTraffic(spec.side_traffic)
+    return session
+
+
+def _session_of(spec: Spec) -> Session:
     if spec.mode == "record":
         return Session(plans.RECORD, TapeWriter.resume(Path(spec.tape), spec.last_piece))
     tape = read(Path(spec.tape))

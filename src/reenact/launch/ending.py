@@ -112,7 +112,7 @@ def _gone(recording: Recording, report: Report, status: int, stderr: bytes) -> D
 
 def _whole(recording: Recording) -> tuple[int, int]:
     """How many calls are on tape, and how many bytes of output."""
-    return len(recording.events), sum(map(len, recording.wrote.values()))
+    return len(recording.compared), recording.output
 
 
 def _other_end(before: str, after: str, notes: tuple[str, ...]) -> Divergence:

@@ -58,15 +58,22 @@ def record(command: Command, store: Store, name: str | None = None) -> tuple[int
         UsageError: it could not be recorded.
     """
     name = name or command.name
-    boundaries = Settings.near(Path.cwd()).boundaries
+    settings = Settings.near(Path.cwd())
+    boundaries, side_traffic = settings.boundaries, settings.side_traffic
     run_id, path = store.new(name)
-    manifest = world.survey(command, run_id, name, boundaries)
+    manifest = world.survey(command, run_id, name, boundaries, side_traffic)
     writer = TapeWriter.create(path, run_id, name, manifest.started)
     writer.add(Start(manifests.encode(manifest)))
     last = writer.commit()
     user_seed = os.environ.get("PYTHONHASHSEED")
     spec = Spec(
-        "record", str(path), hash_seed=user_seed, last_piece=last, terminal=manifest.terminal, boundaries=boundaries
+        "record",
+        str(path),
+        hash_seed=user_seed,
+        last_piece=last,
+        terminal=manifest.terminal,
+        boundaries=boundaries,
+        side_traffic=side_traffic,
     )
     env = {**os.environ, "PYTHONHASHSEED": manifest.hash_seed, SPEC: msgspec.json.encode(spec).decode()}
     env.pop("REENACT_RECORD", None)
@@ -115,6 +122,7 @@ def replay(
             project=str(settings.folder or "") if settings is not None else "",
             terminal=manifest.terminal,
             boundaries=manifest.boundaries,
+            side_traffic=manifest.side_traffic,
         )
         env = {
             **world.environment_for(manifest),

@@ -24,7 +24,8 @@ class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
     `flags` are the interpreter's own options and `target` is what follows them: `["agent.py", "--city", "Oslo"]` or
     `["-m", "pkg.mod"]`. For a decorated function or a `with` block, `entry` says which, `arguments` is JSON as in
     `engine.values`, `main` is the module that was run by `-m`, and `import_path` is where it imports from.
-    `secrets` are names of environment variables whose values were left out, `boundaries` functions that are tools.
+    `secrets` are names of environment variables whose values were left out, `boundaries` functions that are tools,
+    `side_traffic` the patterns of requests that are no part of the run.
     """
 
     run_id: str
@@ -52,6 +53,7 @@ class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
     terminal: tuple[bool, bool, bool] = (False, False, False)
     machine: Machine | None = None
     boundaries: list[str] = []
+    side_traffic: list[str] = []
     tags: dict[str, str] = {}
 
 

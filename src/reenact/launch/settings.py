@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from reenact.engine.side.shipped import PATTERNS
+from reenact.engine.side.traffic import Pattern
 from reenact.errors import UsageError
 from reenact.seams.tools import named
 
@@ -47,6 +49,20 @@ class Settings:
         for path in given:
             named(path)
         return given
+
+    @property
+    def side_traffic(self) -> list[str]:
+        """Which requests are side traffic: the shipped patterns, then the project's own.
+
+        Raises:
+            UsageError: one of them is no pattern.
+        """
+        given = self.table.get("side-traffic", [])
+        if not isinstance(given, list) or not all(isinstance(text, str) for text in given):
+            raise UsageError(f"[tool.reenact] side-traffic must be a list of texts, and is {given!r}")
+        for text in given:
+            Pattern.parse(text)
+        return [*PATTERNS, *given]
 
     @contextmanager
     def importable(self) -> Iterator[None]:

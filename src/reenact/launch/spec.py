@@ -23,7 +23,7 @@ class Spec(msgspec.Struct, frozen=True):
     """What is asked of the process. `tape` is written to or read from; `report` is where a replay reports.
 
     `settings` is the table [tool.reenact] as JSON, and `project` the folder that it is from, if any; `boundaries` are
-    functions that are tools.
+    functions that are tools, `side_traffic` the patterns of requests that are no part of the run.
     """
 
     mode: Literal["record", "replay"]
@@ -35,6 +35,7 @@ class Spec(msgspec.Struct, frozen=True):
     settings: str = ""
     project: str = ""
     boundaries: list[str] = []
+    side_traffic: list[str] = []
     terminal: tuple[bool, bool, bool] = (False, False, False)
 
 

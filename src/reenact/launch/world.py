@@ -22,7 +22,9 @@ _MAX_SEED = 4_294_967_295
 _OWN = "reenact"
 
 
-def survey(command: Command, run_id: str, name: str, boundaries: Iterable[str] = ()) -> Manifest:
+def survey(
+    command: Command, run_id: str, name: str, boundaries: Iterable[str] = (), side_traffic: Iterable[str] = ()
+) -> Manifest:
     """The manifest of a run that is about to start."""
     given = os.environ.get("PYTHONHASHSEED", "")
     chosen = given if given.isdigit() else str(int.from_bytes(_real.urandom(4), "big") % _MAX_SEED)
@@ -52,6 +54,7 @@ def survey(command: Command, run_id: str, name: str, boundaries: Iterable[str] =
         terminal=(_real.isatty(0), _real.isatty(1), _real.isatty(2)),
         machine=_machine(),
         boundaries=list(boundaries),
+        side_traffic=list(side_traffic),
     )
 
 

@@ -20,6 +20,7 @@ from reenact.report import divergence as divergences
 from reenact.report.divergence import GUTTER
 from reenact.report.figures import counted, lasted, seconds
 from reenact.report.findings import findings
+from reenact.report.note import side
 from reenact.report.terminal import WIDTH, Paint, labelled, plain, wrapped
 from reenact.tape.reader import Recording
 
@@ -92,7 +93,8 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     `draws` counts those that it does. `observed` is true when the replay went on past differences, else `divergences`
     holds the first, or what was found missing at the end. `finished` is false when the replay was gone before it could
     report: then it has counted up to that moment, and calls that it did not make are not among the `divergences`.
-    `faults` are reenact's own, in the replay. Durations are seconds.
+    `side_traffic` counts, by host, the recorded requests that are no part of the run. `faults` are reenact's own, in
+    the replay. Durations are seconds.
     """
 
     certificate: int = FORMAT
@@ -110,6 +112,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     bytes: Bytes
     draws: int
     drifts: dict[str, int]
+    side_traffic: dict[str, int]
     observed: bool
     finished: bool
     ending: Ending
@@ -144,6 +147,7 @@ def certify(replayed: Replayed, normalizers: Sequence[Normalizer] = SHIPPED) -> 
         bytes=_bytes(recording, report.compared),
         draws=sum(len(values) for lane in recording.lanes.values() for values in lane.draws.values()),
         drifts=report.drifts,
+        side_traffic=recording.side_traffic,
         ending=Ending(recording.status, replayed.status, recorded_error(recording), report.error),
         observed=replayed.observed,
         finished=report.complete,
@@ -176,14 +180,14 @@ def _verdict(replayed: Replayed, found: Sequence[Divergence]) -> Verdict:
 def _boundaries(replayed: Replayed, found: Iterable[Divergence]) -> Boundaries:
     recording, asked = replayed.recording, replayed.report.asked
     differing = {one.event for one in found if one.what is What.MISMATCH and one.event is not None}
-    kinds = Counter(event.kind.name.lower() for event in recording.events)
-    return Boundaries(len(recording.events), asked, max(0, asked - len(differing)), dict(kinds))
+    kinds = Counter(event.kind.name.lower() for event in recording.compared)
+    return Boundaries(len(recording.compared), asked, max(0, asked - len(differing)), dict(kinds))
 
 
 def _bytes(recording: Recording, compared: int) -> Bytes:
-    requests = sum(len(recording.body(event)) + len(event.name) for event in recording.events)
-    answers = sum(len(part.data) for event in recording.events for _, part in event.parts)
-    return Bytes(compared, requests, answers, sum(map(len, recording.wrote.values())))
+    requests = sum(len(recording.body(event)) + len(event.name) for event in recording.compared)
+    answers = sum(len(part.data) for event in recording.compared for _, part in event.parts)
+    return Bytes(compared, requests, answers, recording.output)
 
 
 def _incomplete(recording: Recording) -> Iterator[str]:
@@ -339,6 +343,8 @@ def _caveats(certificate: Certificate) -> Iterator[Fact]:
         yield "incomplete", certificate.incomplete
     if certificate.drifts:
         yield "drift", [_times(what, count) for what, count in certificate.drifts.items()]
+    if certificate.side_traffic:
+        yield "side traffic", [*side(certificate.side_traffic)]
     if certificate.normalizers:
         yield "normalizers", [f"what these take out was not compared: {', '.join(certificate.normalizers)}"]
     if certificate.not_restored:

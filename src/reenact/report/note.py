@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
+
+from reenact.report.figures import counted
+from reenact.report.terminal import plain
 
 LISTED: Final = 8  # notes of one sort that are told
 MEANING: Final[Mapping[str, str]] = {
@@ -16,6 +19,12 @@ MEANING: Final[Mapping[str, str]] = {
     "tool": "what a tool changes but does not give back is not on tape",
     "file": "not on tape whole",
 }
+
+
+def side(counts: Mapping[str, int]) -> Iterator[str]:
+    """What was left out as side traffic, by host."""
+    for host, count in counts.items():
+        yield f"{counted(count, 'request')} to {plain(host)}: not kept, and not made in a replay"
 
 
 def last_line(text: str) -> str:

@@ -14,7 +14,7 @@ from reenact.launch.manifest import Manifest
 from reenact.providers import Usage
 from reenact.report import moment
 from reenact.report.figures import counted, inside, lasted, seconds
-from reenact.report.note import LISTED, MEANING, last_line
+from reenact.report.note import LISTED, MEANING, last_line, side
 from reenact.report.terminal import Paint, clip, columns, plain, preview
 from reenact.tape.close import UNKNOWN_STATUS, outcome
 from reenact.tape.reader import Recording
@@ -47,7 +47,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     `outcome` is "ok", "failed", "exit N", "killed…" or "recording". `exit_status` is negative for a signal, None where
     nobody saw it. `error` is the exception that ended the program. `model_calls` counts requests to models, failed
     ones too; `usage` is the tokens of all but the `uncounted` answers, which do not tell theirs. `lanes` are those
-    that have events. `digest` is the head of the tape's chain.
+    that have events; `side_traffic` counts, by host, the requests that are no part of the run. `digest` is the head
+    of the tape's chain.
     """
 
     id: str
@@ -70,6 +71,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     uncounted: int
     lanes: tuple[Lane, ...]
     notes: tuple[Noted, ...]
+    side_traffic: dict[str, int]
     digest: str
 
 
@@ -103,6 +105,7 @@ def run(recording: Recording, trajectory: Trajectory, *, live: bool = False) -> 
             Noted(note.slug, note.text, Place(site.place, site.file, site.line) if site is not None else None)
             for note, site in recording.notes
         ),
+        side_traffic=recording.side_traffic,
         digest=recording.digest.hex(),
     )
 
@@ -116,6 +119,7 @@ def text(run: Run, *, now: int, width: int, paint: Paint) -> Iterator[str]:
         ("program", [plain(shlex.join(run.program)), f"(Python {plain(run.python)}, in {plain(run.cwd)})"]),
         ("started", [_when(run, now)]),
         ("holds", list(filter(None, (_holds(run), tokens(run.usage) + _untold(run))))),
+        *(("beside it", [told]) for told in side(run.side_traffic)),
     ]
     for label, values in facts:
         rows = _rows(values, room)

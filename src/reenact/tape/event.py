@@ -1,7 +1,8 @@
 """The records of a tape's journal: what was asked, what came back, in the order in which it happened.
 
 Every record is data. The journal is their concatenation in msgpack, and its order is the order in
-which the run saw things: the n-th `Part`, `Timer`, `Signal` or `Expired` of the journal is the run's n-th tick.
+which the run saw things: the n-th `Part`, `AsidePart`, `Timer`, `Signal` or `Expired` of the journal is the run's n-th
+tick.
 """
 
 from __future__ import annotations
@@ -325,6 +326,23 @@ class Left(Record, frozen=True, array_like=True, tag=19):
     digest: bytes = b""
 
 
+class Aside(Record, frozen=True, array_like=True, tag=21):
+    """A request that is side traffic began: it is counted, and what was asked is not kept."""
+
+    aside: int
+    lane: int
+    host: str
+
+
+class AsidePart(Record, frozen=True, array_like=True, tag=22):
+    """A piece of the answer to side traffic came: a tick like any, with no content but a head's `status`."""
+
+    aside: int
+    kind: int
+    status: int = 0
+    failed: Failed | None = None
+
+
 AnyRecord = (
     Start
     | LaneBorn
@@ -347,4 +365,6 @@ AnyRecord = (
     | Content
     | Changed
     | Left
+    | Aside
+    | AsidePart
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -13,6 +14,9 @@ from reenact.tape import event as ev
 from reenact.tape import schema
 from reenact.tape.delta import Bodies
 from reenact.tape.journal import GENESIS, Piece, unpack
+
+AROUND = (ev.Kind.SLEEP, ev.Kind.CONNECT, ev.Kind.CLOSE)
+"""What a lane may do around its side traffic, and be beside the run."""
 
 
 @dataclass(slots=True)
@@ -41,10 +45,20 @@ class Event:
 
 
 @dataclass(slots=True)
+class Aside:
+    """One request that is side traffic. `before` is how many events of its lane had begun; `parts` are (tick, part)."""
+
+    host: str
+    before: int
+    parts: list[tuple[int, ev.AsidePart]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
 class LaneLog:
     """What one lane did: its events in order, its draws by (kind, place), and what it wrote, by stream.
 
-    `collected` is the generation of garbage that was collected, by the number of the event that came next.
+    `collected` is the generation of garbage that was collected, by the number of the event that came next. A lane that
+    is `beside` the run did nothing but side traffic; `times` are the ticks at which it had slept or waited long enough.
     """
 
     path: str
@@ -54,18 +68,23 @@ class LaneLog:
     wrote: dict[int, bytearray] = field(default_factory=dict)
     expired: list[int] = field(default_factory=list)
     collected: dict[int, int] = field(default_factory=dict)
+    asides: list[Aside] = field(default_factory=list)
+    beside: bool = False
+    times: list[int] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Recording:
-    """A whole tape in memory. `ticks` is the order in which the run saw things."""
+    """A whole tape in memory. `ticks` is the order in which the run saw things; side traffic's are `passable`."""
 
     path: Path
     summary: dict[str, str | int]
     manifest: bytes = b""
     lanes: dict[str, LaneLog] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
-    ticks: list[ev.Part | ev.Timer | ev.Signal | ev.Expired] = field(default_factory=list)
+    ticks: list[ev.Part | ev.AsidePart | ev.Timer | ev.Signal | ev.Expired] = field(default_factory=list)
+    passable: set[int] = field(default_factory=set)
+    asides: list[Aside] = field(default_factory=list)
     forced: set[int] = field(default_factory=set)
     spun: dict[int, int] = field(default_factory=dict)
     signals: list[ev.Signal] = field(default_factory=list)
@@ -88,6 +107,22 @@ class Recording:
     def closed_by_itself(self) -> bool:
         """Whether the program came to an end of its own, so that nothing of it is missing."""
         return self.ended is not None
+
+    @property
+    def compared(self) -> list[Event]:
+        """The events that a replay has to meet: all but those of lanes that are beside the run."""
+        beside = {path for path, lane in self.lanes.items() if lane.beside}
+        return [event for event in self.events if event.lane not in beside] if beside else self.events
+
+    @property
+    def side_traffic(self) -> dict[str, int]:
+        """How many requests were side traffic, by host."""
+        return dict(Counter(aside.host for aside in self.asides))
+
+    @property
+    def output(self) -> int:
+        """How many bytes of output a replay has to write again."""
+        return sum(len(data) for lane in self.lanes.values() if not lane.beside for data in lane.wrote.values())
 
     def body(self, event: Event) -> bytes:
         """The body of an event's request. Cheap in tape order; each is built upon the ones before."""
@@ -115,7 +150,38 @@ def read(path: Path) -> Recording:
         for records in unpack(_last_seen(recording, (Piece(*row) for row in rows))):
             for record in records:
                 builder.add(record)
+    set_aside(recording)
     return recording
+
+
+def set_aside(recording: Recording) -> None:
+    """Tells the lanes that are beside the run, and the ticks that nobody need wait for.
+
+    Such a lane crosses nothing but side traffic, itself or by lanes that it bore, and what a thread does around it; or
+    it was born of one and does no more. Main is the run itself, and what is written to stdout is what the run was for.
+    """
+    lanes = recording.lanes
+    quiet = {path for path, lane in lanes.items() if "." in path and _is_quiet(lane)}
+    loud = {ancestor for path in lanes.keys() - quiet for ancestor in _ancestors(path)}
+    sending = {path for path, lane in lanes.items() if lane.asides}
+    above = {ancestor for path in sending for ancestor in _ancestors(path)} - loud
+    for path, lane in lanes.items():  # those that bore others come first
+        parent = lanes.get(path.rpartition(".")[0])
+        lane.beside = path in quiet and (path in sending or path in above or (parent is not None and parent.beside))
+        ticks = [tick for aside in lane.asides for tick, _ in aside.parts]
+        if lane.beside:
+            lane.times = sorted([*lane.expired, *(tick for event in lane.events for tick, _ in event.parts)])
+            ticks += lane.times
+        recording.passable.update(tick for tick in ticks if tick >= 0)
+
+
+def _is_quiet(lane: LaneLog) -> bool:
+    return all(event.kind in AROUND for event in lane.events) and ev.Stream.STDOUT not in lane.wrote
+
+
+def _ancestors(path: str) -> Iterator[str]:
+    while path := path.rpartition(".")[0]:
+        yield path
 
 
 def summary(path: Path) -> dict[str, str | int]:
@@ -185,6 +251,20 @@ class _Builder:
                     if record.event < 0:
                         raise IndexError(record.event)  # noqa: TRY301  what the journal says, not what we did
                     recording.events[record.event].parts.append((len(recording.ticks) if arrived else -1, record))
+                    if arrived:
+                        recording.ticks.append(record)
+                case ev.Aside():
+                    if record.aside != len(recording.asides):
+                        raise IndexError(record.aside)  # noqa: TRY301  as above
+                    lane = self._lanes[record.lane]
+                    aside = Aside(record.host, len(lane.events))
+                    lane.asides.append(aside)
+                    recording.asides.append(aside)
+                case ev.AsidePart():
+                    if record.aside < 0:
+                        raise IndexError(record.aside)  # noqa: TRY301  as above
+                    arrived = ev.PartKind(record.kind) not in ev.NO_TICK
+                    recording.asides[record.aside].parts.append((len(recording.ticks) if arrived else -1, record))
                     if arrived:
                         recording.ticks.append(record)
                 case ev.Signal() if record.lane_events >= 0:

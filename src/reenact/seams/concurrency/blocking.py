@@ -13,7 +13,7 @@ from collections import deque
 from typing import Any
 
 from reenact import _real
-from reenact.engine.crossing import await_served
+from reenact.engine.crossing import await_served, linger
 from reenact.engine.lane import MUTED, Lane, enter, get_lane, leave
 from reenact.engine.order import Strand
 from reenact.engine.session import Session
@@ -51,6 +51,11 @@ def block(lane: Lane, session: Session, timeout: float | None, *, strand: Strand
     order = session.order
     tape = session.plan.prefix
     limited = timeout is not None and timeout >= 0
+    if tape is not None and limited and session.boundary.beside(lane.path):
+        if linger(session, strand, session.next_time(lane)):
+            _Skipped.seconds += timeout or 0.0
+            return False
+        return True
     tick = session.expiry(lane) if tape is not None and limited else -1
     token = enter(MUTED)  # a finalizer that runs while we wait must not wait for the baton itself
     try:

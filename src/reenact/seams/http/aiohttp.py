@@ -18,7 +18,9 @@ from reenact.engine import failure
 from reenact.engine.call import Call
 from reenact.engine.crossing import Answer, Crossing
 from reenact.engine.lane import MUTED, Lane, current, get_lane, muted
-from reenact.seams.http.exchange import begin, decode_head, encode_head, request
+from reenact.seams.http.aside import AT_ONCE
+from reenact.seams.http.exchange import begin, request
+from reenact.seams.http.head import decode_head, encode_head
 from reenact.seams.http.wire import BodyLength, join_head, split_head
 from reenact.seams.patch import Patches
 from reenact.seams.sockets.conversation import say, sent
@@ -55,7 +57,7 @@ def _connect(real: Callable[..., Any], module: ModuleType, connection: type, pro
             pairs = [(str(name), str(value)) for name, value in req.headers.items()]
             return request(req.method, str(req.url), pairs, body)
 
-        crossing = begin(lane, build, _reviver(module, req))
+        crossing = begin(lane, build, _reviver(module, req), PartKind.OPENED)
         if crossing is None:
             return await real(self, req, traces, timeout)
         made: list[Any] = []
@@ -164,8 +166,11 @@ class _Wire:
         if self._crossing.served is not None and gate is not None:
             for tick, part in self._crossing.pushed():
                 self.end_is_coming = self.end_is_coming or part.kind in (PartKind.END, PartKind.FAILURE)
+                deliver = functools.partial(self._serve, part)
                 if tick >= 0:
-                    self._context.run(gate.on_tick, tick, functools.partial(self._serve, part))
+                    self._context.run(gate.on_tick, tick, deliver)
+                elif tick == AT_ONCE:
+                    asyncio.get_running_loop().call_soon(deliver, context=self._context)
 
     @property
     def served(self) -> bool:

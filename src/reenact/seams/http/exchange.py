@@ -1,37 +1,16 @@
-"""What the HTTP seams share: how a request becomes a call, and how a response's head stands on tape."""
+"""What the HTTP seams share: how a request becomes a call, and whether it is one of the run at all."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from itertools import chain
 
-import msgspec
-
 from reenact.engine.call import Call
 from reenact.engine.crossing import Crossing, Revive
 from reenact.engine.lane import Lane
-from reenact.tape.event import Kind
+from reenact.seams.http.aside import Aside
+from reenact.tape.event import Kind, PartKind
 from reenact.tape.redact import redact_headers, redact_url
-
-
-class Head(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A response before its body. `framing` is "chunked" when the body's chunks still are in HTTP/1.1 framing.
-
-    `read` is set when the body came with it, read and decoded already, as some transports of httpx give it: from how
-    many bytes on the wire.
-    """
-
-    status: int
-    headers: list[tuple[str, str]]
-    reason: str = ""
-    version: str = "HTTP/1.1"
-    framing: str = ""
-    verified: bool = True
-    read: int | None = None
-
-
-encode_head = msgspec.json.Encoder().encode
-decode_head = msgspec.json.Decoder(Head).decode
 
 
 def request(method: str, url: str, headers: Iterable[tuple[str, str]], body: bytes) -> Call:
@@ -39,20 +18,23 @@ def request(method: str, url: str, headers: Iterable[tuple[str, str]], body: byt
     return Call(Kind.HTTP, f"{method.upper()} {redact_url(url)}", redact_headers(headers), body)
 
 
-def begin(lane: Lane, build: Callable[[], Call], revive: Revive) -> Crossing | None:
+def begin(lane: Lane, build: Callable[[], Call], revive: Revive, first: PartKind = PartKind.HEAD) -> Crossing | None:
     """The crossing for what `build` describes; None when it cannot be described, and the call is left alone.
 
-    That is a fault of ours: it is reported at the end of a recording, and never reaches the agent.
+    That is a fault of ours: it is reported at the end of a recording, and never reaches the agent. `first` is the part
+    that the seam pulls first.
     """
     session = lane.session
+    assert session is not None  # noqa: S101  seams ask `current()`, which gives live lanes only
     try:
         call = build()
+        aside = session.side.host(call.name)
     except Exception as fault:
-        if session is None or not session.recording:
+        if not session.recording:
             raise
         session.fault(fault)
         return None
-    return Crossing.begin(lane, call, revive)
+    return Crossing.begin(lane, call, revive) if aside is None else Aside(lane, aside, revive, first)
 
 
 def text_pairs(raw: Iterable[tuple[bytes, bytes]]) -> list[tuple[str, str]]:

@@ -16,7 +16,8 @@ from reenact.engine.call import Call
 from reenact.engine.crossing import Answer, Crossing
 from reenact.engine.lane import current, muted
 from reenact.seams.http import upgraded
-from reenact.seams.http.exchange import Head, begin, decode_head, encode_head, raw_pairs, request, text_pairs
+from reenact.seams.http.exchange import begin, raw_pairs, request, text_pairs
+from reenact.seams.http.head import Head, decode_head, encode_head
 from reenact.seams.patch import Patches
 from reenact.tape.event import Failed, Kind, PartKind
 

@@ -20,7 +20,8 @@ from reenact.engine import failure
 from reenact.engine.call import Call
 from reenact.engine.crossing import Answer, Crossing
 from reenact.engine.lane import current, muted
-from reenact.seams.http.exchange import Head, begin, decode_head, encode_head, request
+from reenact.seams.http.exchange import begin, request
+from reenact.seams.http.head import Head, decode_head, encode_head
 from reenact.seams.http.wire import BodyLength, join_head, split_head
 from reenact.seams.patch import Patches
 from reenact.tape.event import Failed, Kind, PartKind

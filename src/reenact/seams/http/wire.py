@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from reenact.seams.http.exchange import Head
+from reenact.seams.http.head import Head
 
 _END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
 _INFORMATIONAL = re.compile(rb"HTTP/1\.\d 1(?!01)\d\d")

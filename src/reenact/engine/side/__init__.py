@@ -1,0 +1,1 @@
+"""Side traffic: which requests are no part of a run."""

@@ -1,0 +1,86 @@
+"""Which requests are side traffic: telemetry that is sent and forgotten, whose answer the program does not use.
+
+A pattern is `host/path` with `*` for anything, as `docs/side-traffic.md` tells.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from reenact.errors import UsageError
+
+_SENDING = ("POST", "PUT", "PATCH")
+_PORTS = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """One entry of the list. `off` takes what it fits off the list; a host that begins with `*` is any that ends so.
+
+    `methods` and `port` are empty for any.
+    """
+
+    off: bool
+    methods: tuple[str, ...]
+    host: str
+    port: int | None
+    path: re.Pattern[str]
+
+    @classmethod
+    def parse(cls, text: str) -> Pattern:
+        """The pattern that is written so.
+
+        Raises:
+            UsageError: it is none.
+        """
+        method, _, rest = text.removeprefix("!").strip().rpartition(" ")
+        try:
+            parts = urlsplit(f"//{rest}")
+            host, port = parts.hostname or "", parts.port
+        except ValueError:
+            host, port = "", None
+        if not host or "*" in host[1:] or "://" in rest or "?" in rest or not re.fullmatch("[A-Z]*", method):
+            raise UsageError(
+                f"[tool.reenact] side-traffic: {text!r} is no pattern: write it as telemetry.example.com/v1/*, with a "
+                "method before it where that is not POST, PUT or PATCH, and ! at the beginning to take it off the list"
+            )
+        path = ".*" if not parts.path else re.escape(parts.path.rstrip("/")).replace(r"\*", ".*") + "/?"
+        off = text.startswith("!")
+        methods = (method,) if method else () if off else _SENDING
+        return cls(off, methods, host, port, re.compile(path))
+
+    def fits(self, method: str, host: str, port: int | None, path: str) -> bool:
+        """Whether a request is such a one."""
+        if self.host[0] == "*":
+            if not host.endswith(self.host[1:]):
+                return False
+        elif host != self.host:
+            return False
+        alike = self.port in (None, port) and (not self.methods or method in self.methods)
+        return alike and self.path.fullmatch(path) is not None
+
+
+class SideTraffic:
+    """The list of one run. Of the patterns that fit a request, the last one decides."""
+
+    def __init__(self, patterns: Sequence[str] = ()) -> None:
+        self._texts = patterns
+        self._patterns: list[Pattern] | None = None
+
+    def host(self, request: str) -> str | None:
+        """Where a request goes if it is side traffic, else None. `request` is its method and URL."""
+        if not self._texts:
+            return None
+        if self._patterns is None:
+            self._patterns = [Pattern.parse(text) for text in reversed(self._texts)]
+        method, _, url = request.partition(" ")
+        try:
+            parts = urlsplit(url)
+            host, port = parts.hostname or "", parts.port or _PORTS.get(parts.scheme)
+        except ValueError:
+            return None
+        found = next((one for one in self._patterns if one.fits(method, host, port, parts.path or "/")), None)
+        return None if found is None or found.off else parts.netloc.rpartition("@")[2]
