@@ -67,12 +67,7 @@ class Crossing:
         """
         session = lane.session
         assert session is not None  # noqa: S101  seams ask `current()`, which gives live lanes only
-        if session.collect is not None:
-            session.collect(lane)
-        if session.plan.prefix is not None:
-            session.stay()
-            if lane is session.main:
-                session.signals_at(-1, lane.events)
+        _approach(lane, session)
         lane.events += 1
         decision = session.boundary.enter(lane.path, call, None)
         match decision:
@@ -367,6 +362,22 @@ class Crossing:
         found = Datum("answer", name, b"read on")
         self._session.diverge(Divergence(What.MISMATCH, self._lane.path, self.event, None, None, wanted, found))
         raise DivergenceError("the agent reads on where it stopped in the recording")
+
+
+def _approach(lane: Lane, session: Session) -> None:
+    """What comes before the lane's next event: garbage, signals, a look at the agent's variables.
+
+    Raises:
+        DivergenceError: the run has left its tape.
+    """
+    if session.collect is not None:
+        session.collect(lane)
+    if session.plan.prefix is not None:
+        session.stay()
+        if lane is session.main:
+            session.signals_at(-1, lane.events)
+    if session.look is not None:
+        session.look(lane)
 
 
 def _turn(order: Order, strand: Strand) -> None:

@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from reenact.engine.divergence import Divergence
+from reenact.engine.divergence import Compared, Divergence
 from reenact.tape.journal import Piece
 
 SPEC = "REENACT_SPEC"
@@ -22,8 +22,8 @@ CALL = "REENACT_CALL"
 class Spec(msgspec.Struct, frozen=True):
     """What is asked of the process. `tape` is written to or read from; `report` is where a replay reports.
 
-    `settings` is the table [tool.reenact] as JSON, and `project` the folder that it is from, if any; `boundaries` are
-    functions that are tools.
+    `deep`: the agent's variables count, too. `settings` is the table [tool.reenact] as JSON, and `project` the folder
+    that it is from, if any; `boundaries` are functions that are tools.
     """
 
     mode: Literal["record", "replay"]
@@ -36,6 +36,7 @@ class Spec(msgspec.Struct, frozen=True):
     project: str = ""
     boundaries: list[str] = []
     terminal: tuple[bool, bool, bool] = (False, False, False)
+    deep: bool = False
 
 
 class Report(msgspec.Struct):
@@ -43,7 +44,8 @@ class Report(msgspec.Struct):
 
     `enclosed`: the kernel closed the world around it; `unrestored` are files that are not as the recorded run saw them.
     `written` is how many bytes of the output on tape were written again; `error` is the exception that ended the
-    program. `unusable` says why the recorded function could not be called at all, and `slug` is that error's.
+    program. `variables` is what was compared of the agent's variables, if that was asked for. `unusable` says why the
+    recorded function could not be called at all, and `slug` is that error's.
     """
 
     asked: int = 0
@@ -58,5 +60,6 @@ class Report(msgspec.Struct):
     error: str = ""
     enclosed: bool = False
     unrestored: list[str] = []
+    variables: Compared | None = None
     unusable: str = ""
     slug: str = ""

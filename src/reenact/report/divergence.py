@@ -35,6 +35,7 @@ _HEADLINES: Final = {
     What.ORDER: "the run makes its calls in an order that the tape does not allow",
     What.STUCK: "every part of the run waits for another, and none can go on",
     What.SOCKET: "the run opened a connection that was not recorded",
+    What.LOCAL: "a variable holds something else than when recorded",
     What.FILE: "the run left another file behind than when recorded",
 }
 _RECORD: Final = "If the program was changed on purpose, record the run again."
@@ -47,6 +48,8 @@ _ADVICE: Final = {
     What.ORDER: "Look at which tasks or threads were started in another order. " + _RECORD,
     What.STUCK: "Look at what each lane waits for, above: one of them was never started or ended early. " + _RECORD,
     What.FILE: "Look at what is written to it: a time, an address, an unordered set. " + _RECORD,
+    What.LOCAL: "Look at where the variable got its value: C code that reads the clock or chance, an address, an "
+    "unordered set, another process. What the program asks next may be made from it.",
     What.SOCKET: "Nothing was sent. If the library is not one that reenact records, please report it by name.",
 }
 
@@ -114,7 +117,9 @@ class _Page:
         asked = divergence.actual or divergence.expected
         found = []
         event = f"(event {divergence.event})" if divergence.event is not None else ""
-        if divergence.what not in (What.OUTPUT, What.EXIT):  # there, it stands with what differs
+        if divergence.what is What.LOCAL and isinstance(asked, Datum):
+            found += self._labelled("variable", f"{asked.name}  {event and f'(before {event[1:-1]})'}".rstrip())
+        elif divergence.what not in (What.OUTPUT, What.EXIT):  # there, it stands with what differs
             told = (_name(asked) if asked is not None else "", "" if self._another_call else event)
             found += self._labelled("call", *filter(None, ["  ".join(filter(None, told))]))
         if self._another_call and divergence.expected is not None:

@@ -322,6 +322,21 @@ class Left(Record, frozen=True, array_like=True, tag=19):
     digest: bytes = b""
 
 
+LOCALS_SALT = "locals"
+"""The snapshot with the salt of the digests of variables. A tape that was recorded without them has none."""
+
+
+class Locals(Record, frozen=True, array_like=True, tag=21):
+    """What the agent's own variables held when the lane made its next event, by their digests (`engine.digest`).
+
+    A frame is `[site of its function, digest by name]`, the outermost first. Their salt is the snapshot "locals"; a
+    tape without it was recorded without --deep, and has none of these.
+    """
+
+    lane: int
+    frames: list[tuple[int, dict[str, bytes]]]
+
+
 AnyRecord = (
     Start
     | LaneBorn
@@ -344,4 +359,5 @@ AnyRecord = (
     | Content
     | Changed
     | Left
+    | Locals
 )

@@ -44,7 +44,8 @@ class Event:
 class LaneLog:
     """What one lane did: its events in order, its draws by (kind, place), and what it wrote, by stream.
 
-    `collected` is the generation of garbage that was collected, by the number of the event that came next.
+    `collected` is the generation of garbage that was collected, by the number of the event that came next, and
+    `locals` are digests of variables at that moment: functions as `module:name`, the outermost first.
     """
 
     path: str
@@ -54,6 +55,7 @@ class LaneLog:
     wrote: dict[int, bytearray] = field(default_factory=dict)
     expired: list[int] = field(default_factory=list)
     collected: dict[int, int] = field(default_factory=dict)
+    locals: dict[int, list[tuple[str, dict[str, bytes]]]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -217,6 +219,10 @@ class _Builder:
                 case ev.Collected():
                     lane = self._lanes[record.lane]
                     lane.collected[len(lane.events)] = record.generation
+                case ev.Locals():
+                    lane = self._lanes[record.lane]
+                    frames = [(self._sites[site].place, digests) for site, digests in record.frames]
+                    lane.locals[len(lane.events)] = frames
                 case ev.Saw():
                     recording.saw[record.path] = record
                 case ev.Content():
