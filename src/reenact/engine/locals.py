@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dis
+import linecache
 import sys
 from collections.abc import Iterator, Sequence
-from types import BuiltinFunctionType, FrameType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 import msgspec
@@ -152,7 +154,8 @@ class Compare:
                 was, is_now = digests.get(name), one.digests.get(name)
                 if was != is_now:
                     shown = glimpse(one.values[name]) if name in one.values else "no such variable"
-                    yield _difference(name, shown, one.frame, (_known(was, is_now),))
+                    notes = (_known(was, is_now), *_assigned(one.frame.f_code, name))
+                    yield _difference(name, shown, one.frame, notes)
 
     def _tell(self, divergence: Divergence) -> None:
         """Once by variable: one that differs mostly does so at every event from there on."""
@@ -174,6 +177,20 @@ def _known(was: bytes | None, now: bytes | None) -> str:
         return "when recorded, there was no such variable, or it held nothing that can be compared"
     digest = f"a tape holds digests of variables only: this one's was {was.hex()}"
     return f"{digest}, and is {now.hex()} now" if now is not None else f"{digest}; now there is nothing to compare"
+
+
+def _assigned(code: CodeType, name: str) -> Iterator[str]:
+    """Where the function gives the variable a value, if it does so itself."""
+    lines = {one.positions.lineno for one in dis.get_instructions(code) if _sets(one, name) and one.positions}
+    told = sorted(line for line in lines if line is not None)
+    if len(told) == 1:
+        yield f"it is set in line {told[0]}: {linecache.getline(code.co_filename, told[0]).strip()}"
+    elif told:
+        yield f"it is set in lines {', '.join(map(str, told))}"
+
+
+def _sets(instruction: dis.Instruction, name: str) -> bool:
+    return instruction.opname.startswith("STORE_") and instruction.argval == name
 
 
 def _site(frame: FrameType | None) -> Site | None:

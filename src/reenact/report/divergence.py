@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from reenact.engine.diff import elide
-from reenact.engine.divergence import Cause, Change, Datum, Divergence, Hunk, Kind, Mark, Part, Piece, Request, What
+from reenact.engine.divergence import Change, Datum, Divergence, Hunk, Kind, Mark, Part, Piece, Request, What
 from reenact.engine.normalize import public
 from reenact.report import document
 from reenact.report.figures import inside
@@ -74,6 +74,11 @@ def text(
 def headline(divergence: Divergence) -> str:
     """What happened, in a line."""
     return _HEADLINES[divergence.what]
+
+
+def advice(divergence: Divergence) -> str:
+    """What to do about it."""
+    return divergence.cause.advice if divergence.cause is not None else _ADVICE[divergence.what]
 
 
 def json(divergence: Divergence) -> bytes:
@@ -151,10 +156,10 @@ class _Page:
             yield [self._paint.dim(f"  … and {least}{more} more; the JSON report lists them")]
 
     def ending(self) -> list[str]:
-        cause = self._divergence.cause or Cause("", "", _ADVICE[self._divergence.what])
-        found = self._labelled("likely cause", cause.text) if cause.text else []
-        advice, _, entry = cause.advice.partition("\n")
-        found += self._labelled("what to do", advice)
+        cause = self._divergence.cause
+        found = self._labelled("likely cause", cause.text) if cause is not None else []
+        told, _, entry = advice(self._divergence).partition("\n")
+        found += self._labelled("what to do", told)
         if entry:
             indent = " " * (GUTTER + 2)
             found += ["", *(indent + plain(line) for line in entry.split("\n"))]
