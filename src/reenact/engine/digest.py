@@ -12,7 +12,7 @@ import hashlib
 import struct
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from enum import Enum
 from pathlib import PosixPath, PurePosixPath, PureWindowsPath
@@ -23,10 +23,8 @@ from reenact.engine.place import is_library
 from reenact.tape.redact import PLACEHOLDER, is_secret_variable, redact_value
 
 NODES = 4_000
-"""So many values are looked at for one variable; what comes after them is not compared."""
+"""So many values are looked at for one variable, and no more: the last of a list first, since agents append."""
 DEPTH = 16
-ITEMS = 512
-"""Of a longer container, the first quarter of so many and, since agents append, the last three quarters."""
 LETTERS = 65_536
 """Of a longer text, so many characters or bytes from either end."""
 SIZE = 8  # bytes of a digest
@@ -126,7 +124,7 @@ class Digester:
 
     def _pairs(self, pairs: list[tuple[Any, Any]], out: list[bytes], above: tuple[int, ...]) -> None:
         out.append(b"%d" % len(pairs))
-        for key, value in self._ends(pairs):
+        for key, value in self._affordable(pairs):
             self._walk(key, out, above)
             if type(key) is str and is_secret_variable(key):
                 self.secret += 1
@@ -135,7 +133,7 @@ class Digester:
 
     def _items(self, items: list[Any], out: list[bytes], above: tuple[int, ...]) -> None:
         out.append(b"%d" % len(items))
-        for item in self._ends(items):
+        for item in self._affordable(items):
             self._walk(item, out, above)
 
     def _unordered(self, items: list[Any], out: list[bytes], above: tuple[int, ...]) -> None:
@@ -150,11 +148,13 @@ class Digester:
             found.append(b"\0".join(inside))
         out += sorted(found)
 
-    def _ends(self, items: list[Any]) -> Iterable[Any]:
-        if len(items) <= ITEMS:
-            return items
-        self._whole = False
-        return items[: ITEMS // 4] + items[-ITEMS * 3 // 4 :]
+    def _affordable(self, items: list[Any]) -> Iterator[Any]:
+        """The last first, as long as there may be more."""
+        for item in reversed(items):
+            if self._left <= 0:
+                self._whole = False
+                return
+            yield item
 
     def _letters(self, value: str | bytes | bytearray | memoryview) -> bytes:
         """A text or bytes without credentials, and of a long one its ends."""

@@ -98,6 +98,7 @@ class Keep:
             found = self._look(_real.getframe(1))
             frames = [(self._session.function_site(one.frame), one.digests) for one in found]
             self._session.keep(Locals(lane.index, frames))
+            self._session.look_behind(_real.getframe(1))
         except Exception as error:  # noqa: BLE001  a fault of ours never reaches the agent
             self._session.fault(error)
 

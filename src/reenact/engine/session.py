@@ -68,6 +68,7 @@ class Session:
         self.gates: Callable[[], Gate | None] | None = None
         self.cut = False
         self.collect: Callable[[Lane], None] | None = None
+        self.look_behind: Callable[[FrameType | None], None] = lambda _: None  # at what C code does
         self.look: Look | None = None  # at the agent's variables: `verify --deep`
         self.call_handler: Callable[[int], None] | None = None
         self.recorded_pid = -1

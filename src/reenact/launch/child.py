@@ -132,6 +132,7 @@ def last_error() -> Failed | None:
 def _finish_recording(session: Session, files: Files) -> None:
     enter(MUTED)
     files.end()
+    session.look_behind(None)
     session.keep(Ended(session.elapsed(), last_error()))
     session.commit()
     if session.writer is not None:
