@@ -34,7 +34,7 @@ _CLASSES = 4_096  # whose attributes are remembered
 _RECORDS = frozenset({"__dataclass_fields__", "__attrs_attrs__", "__pydantic_validator__", "__struct_fields__"})
 _NAMESPACES = frozenset({"argparse:Namespace", "uuid:UUID", "fractions:Fraction"})
 _DATES = (datetime.date, datetime.timedelta, datetime.timezone)
-_MOMENTS = (datetime.datetime, datetime.time)
+MOMENTS = (datetime.datetime, datetime.time)
 _PATHS = (PosixPath, PurePosixPath, PureWindowsPath)
 
 # what the interpreter itself knows of a class: a metaclass may have its own idea of these names
@@ -162,7 +162,7 @@ class Digester:
             text = redact_value(value) if "://" in value else value
             mark, data = b"s", text.encode("utf-8", "surrogatepass")
         else:
-            mark, data = b"b", bytes(value)
+            mark, data = b"a" if isinstance(value, bytearray) else b"b", bytes(value)
         for secret in self._secrets:
             data = data.replace(secret, PLACEHOLDER.encode())
         if len(data) <= 2 * LETTERS:
@@ -205,7 +205,7 @@ def data_of(value: Any, kind: type) -> bytes | memoryview | None:
     """What C code gives of a value as bytes, when the interpreter, or a type written in C, knows how to."""
     if kind in _DATES:
         return str(value.__reduce__()).encode()
-    if kind in _MOMENTS:
+    if kind in MOMENTS:
         return _moment(value)
     if kind is Decimal or kind in _PATHS:
         return str(value).encode("utf-8", "surrogateescape")

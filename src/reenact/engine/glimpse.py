@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reenact.engine.digest import data_of, fields_of, type_name, values_of
+from reenact.engine.digest import MOMENTS, data_of, fields_of, type_name, values_of
 from reenact.tape.redact import REDACTED, is_secret_variable
 
 _LETTERS = 160
@@ -23,6 +23,8 @@ def glimpse(value: Any, depth: int = 0) -> str:
         return _cut(repr(value[: 2 * _LETTERS]))
     if kind is dict or kind in _BRACKETS or fields_of(kind):
         return f"{type_name(kind)} …" if depth == _DEPTH else _cut(_container(value, kind, depth))
+    if kind in MOMENTS and value.tzinfo is not None:  # which may be the agent's own
+        return f"{glimpse(value.replace(tzinfo=None))} in {type_name(type(value.tzinfo))}"
     data = data_of(value, kind)
     # what gives bytes is written in C, or is a date, a path, a decimal: its own text calls nothing of the agent's
     return _cut(repr(value)) if data is not None and len(data) <= _BYTES else f"a {type_name(kind)}"

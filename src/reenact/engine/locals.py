@@ -1,6 +1,7 @@
 """The agent's own variables at each event of a lane: kept as digests in a recording, compared in a replay."""
 
 from __future__ import annotations
+import __future__
 
 import dis
 import linecache
@@ -24,7 +25,14 @@ from reenact.tape.redact import is_secret_variable
 
 MAX_FOUND = 50  # differences that a replay tells
 
-_CODE = (ModuleType, type, FunctionType, MethodType, BuiltinFunctionType)  # what a program is, and not what it knows
+_CODE = (
+    ModuleType,
+    type,
+    FunctionType,
+    MethodType,
+    BuiltinFunctionType,
+    type(__future__.annotations),
+)  # what a program is, and not what it knows
 
 
 _CO_OPTIMIZED = 1  # of a function, whose variables are no dictionary (inspect.CO_OPTIMIZED)

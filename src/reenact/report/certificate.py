@@ -194,7 +194,7 @@ def _incomplete(recording: Recording) -> Iterator[str]:
     for note, _ in recording.notes:
         if note.slug == "fault":
             yield f"a fault of reenact while recording: {note.text.splitlines()[-1]}"
-    unseen = sum(note.slug == "unseen" for note, _ in recording.notes)
+    unseen = sum(note.slug in ("unseen", "native") for note, _ in recording.notes)
     if unseen:
         yield f"{counted(unseen, 'connection')} past every seam, see: reenact show {recording.path.stem}"
 

@@ -23,6 +23,7 @@ from reenact.engine.session import Session
 from reenact.seams.patch import Patches
 
 _DESCRIPTORS = "/dev/fd"
+_FAMILIES = (_socket.AF_INET, _socket.AF_INET6, _socket.AF_UNIX)
 _BOOTSTRAP = threading.Thread._bootstrap.__code__  # type: ignore[attr-defined]  # what every thread of Python's begins with
 _listdir, _fstat = os.listdir, os.fstat  # before the seam in files meets them
 
@@ -111,10 +112,12 @@ def _sockets() -> Iterator[tuple[int, int]]:
 def _ends(number: int) -> tuple[object, str | None] | None:
     """The port or path at this end, and who is at the other: None for a socket that listens.
 
-    None altogether for one that is not connected yet.
+    None altogether for one that is not connected, and of kinds that lead nowhere else (to the kernel, say).
     """
     looked_at = _socket.socket(fileno=number)
     try:
+        if looked_at.family not in _FAMILIES:
+            return None
         here = looked_at.getsockname()
         if looked_at.getsockopt(_socket.SOL_SOCKET, _socket.SO_ACCEPTCONN):
             return _port(here), None
