@@ -52,25 +52,23 @@ _FIELDS: dict[int, tuple[type, Fields | None]] = {}  # by id, with the class, so
 class Digester:
     """Makes the digests of one tape: `salt` keeps them from being looked up in a table.
 
-    `secrets` are the secret values of the environment: a replay has placeholders in their place. `partly` counts
-    variables of which something was not looked at or is no plain data, `secret` values left out for their name.
+    `secrets` are the secret values of the environment: a replay has placeholders in their place. `whole` is false when
+    something of the last value was not looked at, or is no plain data; `secret` counts values left out for their name.
     """
 
     def __init__(self, salt: bytes, secrets: Sequence[bytes] = ()) -> None:
         self._salt = salt
         self._secrets = secrets
         self._left = 0
-        self._whole = True
-        self.partly = 0
+        self.whole = True
         self.secret = 0
 
     def digest(self, value: Any) -> bytes | None:
         """The digest; None where nothing of the value can be compared."""
-        self._left, self._whole = NODES, True
+        self._left, self.whole = NODES, True
         out: list[bytes] = []
         if not self._walk(value, out, ()):
             return None
-        self.partly += not self._whole
         return hashlib.blake2b(b"\0".join(out), digest_size=SIZE, key=self._salt).digest()
 
     def _walk(self, value: Any, out: list[bytes], above: tuple[int, ...]) -> bool:
@@ -82,7 +80,7 @@ class Digester:
             out.append(plain(value))
             return True
         if self._left < 0 or len(above) >= DEPTH:
-            self._whole = False
+            self.whole = False
             return True
         if kind is str or kind is bytes or kind is bytearray:
             out.append(self._letters(value))
@@ -109,15 +107,14 @@ class Digester:
         elif issubclass(kind, tuple(_EXACT)):
             self._walk(_EXACT[_base(kind, *_EXACT)](value), out, above)
         else:
-            raw = data_of(value, kind)
-            found = raw is not None
-            if raw is not None:
-                out.append(self._letters(raw))
+            parts = data_of(value, kind)
+            found = parts is not None
+            out += [self._ends(b"d", part) for part in parts or ()]
         fields = fields_of(kind)
         if fields:
             self._pairs(list(values_of(value, fields)), out, above)
         if not found and fields is None:
-            self._whole = False
+            self.whole = False
             return False
         out.append(b">")
         return True
@@ -139,7 +136,7 @@ class Digester:
     def _unordered(self, items: list[Any], out: list[bytes], above: tuple[int, ...]) -> None:
         out.append(b"%d" % len(items))
         if len(items) > self._left:
-            self._whole = False  # which of them would be looked at is a matter of their hashes
+            self.whole = False  # which of them would be looked at is a matter of their hashes
             return
         found = []
         for item in items:
@@ -152,11 +149,11 @@ class Digester:
         """The last first, as long as there may be more."""
         for item in reversed(items):
             if self._left <= 0:
-                self._whole = False
+                self.whole = False
                 return
             yield item
 
-    def _letters(self, value: str | bytes | bytearray | memoryview) -> bytes:
+    def _letters(self, value: str | bytes | bytearray) -> bytes:
         """A text or bytes without credentials, and of a long one its ends."""
         if isinstance(value, str):
             text = redact_value(value) if "://" in value else value
@@ -165,10 +162,14 @@ class Digester:
             mark, data = b"a" if isinstance(value, bytearray) else b"b", bytes(value)
         for secret in self._secrets:
             data = data.replace(secret, PLACEHOLDER.encode())
-        if len(data) <= 2 * LETTERS:
-            return mark + data
-        self._whole = False
-        return b"%s%d:%s%s" % (mark, len(data), data[:LETTERS], data[-LETTERS:])
+        return self._ends(mark, data)
+
+    def _ends(self, mark: bytes, data: bytes | memoryview) -> bytes:
+        """What there is, or of much the ends, with its length: so the end of one value is not the begin of the next."""
+        if len(data) > 2 * LETTERS:
+            self.whole = False
+            return b"%s%d:%s%s" % (mark, len(data), data[:LETTERS], data[-LETTERS:])
+        return b"%s%d:%s" % (mark, len(data), data)
 
 
 def fields_of(kind: type) -> Fields | None:
@@ -201,24 +202,24 @@ def type_name(kind: type) -> str:
     return f"{module if type(module) is str else '?'}:{_qualname(kind)}"
 
 
-def data_of(value: Any, kind: type) -> bytes | memoryview | None:
+def data_of(value: Any, kind: type) -> tuple[bytes | memoryview, ...] | None:
     """What C code gives of a value as bytes, when the interpreter, or a type written in C, knows how to."""
     if kind in _DATES:
-        return str(value.__reduce__()).encode()
+        return (str(value.__reduce__()).encode(),)
     if kind in MOMENTS:
-        return _moment(value)
+        return (_moment(value),)
     if kind is Decimal or kind in _PATHS:
-        return str(value).encode("utf-8", "surrogateescape")
+        return (str(value).encode("utf-8", "surrogateescape"),)
     if _flags(kind) & _HEAP_TYPE:
         return None
     try:
         view = memoryview(value)
     except (TypeError, ValueError, BufferError):
         return None
-    with view:
-        if "O" in view.format or not view.contiguous:  # addresses, that is
-            return None
-        return f"{view.format}{view.shape}".encode() + view.tobytes()
+    if "O" in view.format or not view.c_contiguous:  # O: addresses of objects
+        return None
+    shape = f"{view.format}{view.shape}".encode()
+    return (shape, view.cast("B")) if view.nbytes and view.ndim else (shape, view.tobytes())
 
 
 def _moment(value: datetime.datetime | datetime.time) -> bytes:

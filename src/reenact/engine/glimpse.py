@@ -27,7 +27,8 @@ def glimpse(value: Any, depth: int = 0) -> str:
         return f"{glimpse(value.replace(tzinfo=None))} in {type_name(type(value.tzinfo))}"
     data = data_of(value, kind)
     # what gives bytes is written in C, or is a date, a path, a decimal: its own text calls nothing of the agent's
-    return _cut(repr(value)) if data is not None and len(data) <= _BYTES else f"a {type_name(kind)}"
+    small = data is not None and sum(map(len, data)) <= _BYTES
+    return _cut(repr(value)) if small else f"a {type_name(kind)}"
 
 
 def _container(value: Any, kind: type, depth: int) -> str:

@@ -1,7 +1,6 @@
 """The agent's own variables at each event of a lane: kept as digests in a recording, compared in a replay."""
 
 from __future__ import annotations
-import __future__
 
 import dis
 import linecache
@@ -25,16 +24,8 @@ from reenact.tape.redact import is_secret_variable
 
 MAX_FOUND = 50  # differences that a replay tells
 
-_CODE = (
-    ModuleType,
-    type,
-    FunctionType,
-    MethodType,
-    BuiltinFunctionType,
-    type(__future__.annotations),
-)  # what a program is, and not what it knows
-
-
+# what a program is, and not what it knows
+_CODE = (ModuleType, type, FunctionType, MethodType, BuiltinFunctionType, type(annotations))
 _CO_OPTIMIZED = 1  # of a function, whose variables are no dictionary (inspect.CO_OPTIMIZED)
 _OURS = 3  # references to the copy of a frame's variables: the frame's, ours, and the one that asks
 
@@ -52,27 +43,29 @@ class Look:
 
     def __init__(self, salt: bytes, secrets: Sequence[bytes] = ()) -> None:
         self.digester = Digester(salt, secrets)
+        self.partly = 0
         self.types: dict[str, set[tuple[str, str]]] = {}
 
     def __call__(self, frame: FrameType | None) -> list[Variables]:
         """One for each function, the outermost first."""
         found: list[Variables] = []
-        known: dict[int, bytes | None] = {}  # one object has many names
+        known: dict[int, tuple[bytes | None, bool]] = {}  # one object has many names
         while frame is not None and id(frame.f_code) not in BOTTOM:
             if not is_library(frame.f_code.co_filename):
                 found.append(self._variables(frame, known))
             frame = frame.f_back
         return found[::-1]
 
-    def _variables(self, frame: FrameType, known: dict[int, bytes | None]) -> Variables:
+    def _variables(self, frame: FrameType, known: dict[int, tuple[bytes | None, bool]]) -> Variables:
         digests: dict[str, bytes] = {}
         values = dict(self._named(frame))
         for name, value in values.items():
             if id(value) not in known:
-                known[id(value)] = self.digester.digest(value)
-            digest = known[id(value)]
+                known[id(value)] = self.digester.digest(value), self.digester.whole
+            digest, whole = known[id(value)]
             if digest is not None:
                 digests[name] = digest
+                self.partly += not whole
             elif not issubclass(type(value), _CODE):  # isinstance would ask the value
                 self.types.setdefault(type_name(type(value)), set()).add((name_of(frame), name))
         return Variables(frame, digests, values)
@@ -142,9 +135,9 @@ class Compare:
 
     def result(self) -> tuple[Compared, list[Divergence]]:
         """What has been compared so far, and the first difference of each variable."""
-        digester, types = self._look.digester, self._look.types
-        self._counts.partly, self._counts.secret = digester.partly, digester.secret
-        self._counts.types = {name: len(types[name]) for name in sorted(types)}
+        look = self._look
+        self._counts.partly, self._counts.secret = look.partly, look.digester.secret
+        self._counts.types = {name: len(look.types[name]) for name in sorted(look.types)}
         return self._counts, self.found
 
     def _differences(
