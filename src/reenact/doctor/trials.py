@@ -18,18 +18,21 @@ from reenact.report import divergence as divergences
 from reenact.report.findings import findings as findings_of
 
 _Key = tuple[object, ...]
-_CHANGING: Final = "What it is made from is not on tape, and is another in every run."
+_CHANGING: Final = "What it is made from is not on tape, and was another each time."
 _STEADY: Final = "Something that it depends on is not as it was when it was recorded: a file, a setting, the program."
-_ONCE: Final = "What it is made from is not on tape, and is the same only by chance."
+_ONCE: Final = "What it is made from is not on tape, and was as recorded by chance alone."
 _UNSHOWN: Final = "Nothing that the program asked or wrote shows it, in this run."
+_FOLLOWING: Final = (What.EXTRA, What.MISSING, What.EXIT, What.STUCK)
+_FOLLOWS: Final = "it may only follow from what differed before"
 
 
 def findings(trials: Sequence[Replayed], normalizers: Sequence[Normalizer]) -> list[Finding]:
     """What the replays found, each thing once."""
     found = [{_key(one): one for one in reversed(findings_of(trial, normalizers))} for trial in trials]
     keys = list(dict.fromkeys(key for each in found for key in reversed(each)))
-    shown = any(key[0] is not What.LOCAL for key in keys)
-    told = [_finding([each[key] for each in found if key in each], trials, normalizers, shown=shown) for key in keys]
+    places = [_Place([each[key] for each in found if key in each], len(trials), normalizers) for key in keys]
+    shown = [place for place in places if not place.local]
+    told = [place.finding(shown=bool(shown), follows=place in shown[1:]) for place in places]
     return [*told, *_faults(trials), *_drifts(trials), *_files(trials)]
 
 
@@ -41,32 +44,48 @@ def _key(divergence: Divergence) -> _Key:
     return divergence.what, *place, name, divergence.cause.slug if divergence.cause is not None else ""
 
 
-def _finding(
-    same: Sequence[Divergence], trials: Sequence[Replayed], normalizers: Sequence[Normalizer], *, shown: bool
-) -> Finding:
-    """What replays found at one place. `shown`: something other than variables differs, too."""
-    first, every = same[0], len(same) == len(trials)
-    times = f"in each of {len(trials)} replays" if every else f"in {len(same)} of {len(trials)} replays"
-    changing = len({_asked(one) for one in same}) > 1
-    how = "" if len(same) < 2 else ", each time another" if changing else ", the same in each"
-    cause = first.cause or (_between(same, normalizers) if changing else None) or _alone(first)
-    local = first.what is What.LOCAL
-    what = f"{divergences.headline(first)[0].upper()}{divergences.headline(first)[1:]}"
-    if local and isinstance(first.actual, Datum):
-        what = f"The variable {first.actual.name} holds something else than when recorded"
-    event = f" at event {first.event}" if first.event is not None else ""
-    step = f", step {first.step}" if first.step is not None else ""
-    why = _CHANGING if changing else _STEADY if every else _ONCE
-    return Finding(
-        severity=Severity.MAY if local else Severity.BREAKS,
-        slug=cause.slug if cause is not None else first.what.value,
-        what=f"{what}. {cause.text}" if cause is not None else f"{what}.",
-        where=first.site,
-        place="" if first.site is not None else f"lane {first.lane}",
-        seen="; ".join((f"{times}{how}{event}{step}", *first.notes[1:])) if local else f"{times}{how}{event}{step}",
-        why=f"{why} {_UNSHOWN}" if local and not shown else why,
-        do=divergences.advice(first if cause is None else msgspec.structs.replace(first, cause=cause)),
-    )
+class _Place:
+    """The differences of one sort that replays found at one place, one of each replay that has it."""
+
+    def __init__(self, same: Sequence[Divergence], trials: int, normalizers: Sequence[Normalizer]) -> None:
+        self._first = same[0]
+        self._times = len(same)
+        self._trials = trials
+        self._changing = len({_asked(one) for one in same}) > 1
+        between = _between(same, normalizers) if self._changing else None
+        self._cause = self._first.cause or between or _alone(self._first)
+        self.local = self._first.what is What.LOCAL
+
+    def finding(self, *, shown: bool, follows: bool) -> Finding:
+        """All of it. `shown`: there is a difference in what is asked or written. `follows`: this is not the first."""
+        first, cause = self._first, self._cause
+        seen = [self._seen(), *(first.notes[1:] if self.local else ())]
+        if follows and first.what in _FOLLOWING:
+            seen.append(_FOLLOWS)
+        why = _CHANGING if self._changing else _STEADY if self._times == self._trials else _ONCE
+        return Finding(
+            severity=Severity.MAY if self.local else Severity.BREAKS,
+            slug=cause.slug if cause is not None else first.what.value,
+            what=f"{self._what()}. {cause.text}" if cause is not None else f"{self._what()}.",
+            where=first.site,
+            place="" if first.site is not None else f"lane {first.lane}",
+            seen="; ".join(seen),
+            why=f"{why} {_UNSHOWN}" if self.local and not shown else why,
+            do=divergences.advice(msgspec.structs.replace(first, cause=cause)),
+        )
+
+    def _what(self) -> str:
+        actual, headline = self._first.actual, divergences.headline(self._first)
+        if self.local and isinstance(actual, Datum):
+            return f"The variable {actual.name} holds something else than when recorded"
+        return headline[0].upper() + headline[1:]
+
+    def _seen(self) -> str:
+        times = "each" if self._times == self._trials else f"{self._times}"
+        how = "" if self._times < 2 else ", each time another" if self._changing else ", the same in each"
+        event = f" at event {self._first.event}" if self._first.event is not None else ""
+        step = f", step {self._first.step}" if self._first.step is not None else ""
+        return f"in {times} of {self._trials} replays{how}{event}{step}"
 
 
 def _asked(divergence: Divergence) -> object:
