@@ -71,9 +71,7 @@ def _notes(recording: Recording) -> Iterator[Finding]:
             what=last_line(note.text),
             where=_site(site),
             seen="noted while it was recorded",
-            why=f"It is {MEANING[note.slug]}."
-            if note.slug in ("unseen", "native", "child")
-            else MEANING.get(note.slug, note.slug).capitalize() + ".",
+            why=f"{MEANING.get(note.slug, note.slug).capitalize()}.",
             do=noted.do,
         )
 
