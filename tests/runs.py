@@ -80,10 +80,12 @@ class Bench:
         """The program without reenact."""
         return self.run(self.write(program), *args, env=env)
 
-    def record(self, program: str | Path, *args: str, env: Mapping[str, str] | None = None) -> Run:
+    def record(
+        self, program: str | Path, *args: str, env: Mapping[str, str] | None = None, options: Sequence[str] = ()
+    ) -> Run:
         """The program, recorded."""
         before = set(self.store.ids())
-        done = self.run("-m", "reenact", "record", "--quiet", self.write(program), *args, env=env)
+        done = self.run("-m", "reenact", "record", "--quiet", *options, self.write(program), *args, env=env)
         made = set(self.store.ids()) - before
         assert len(made) == 1, f"not one tape but {made}\n{_text(done.stderr)}"
         return Run(self, self.store.path(made.pop()), done)

@@ -78,7 +78,7 @@ def test_the_json_form_has_these_keys(recorded: Desk) -> None:
         "boundaries", "bytes", "certificate", "commit", "cwd", "divergences", "draws", "drifts", "ending", "entry",
         "faults", "finished", "incomplete", "network", "normalizers", "not_restored", "observed", "packages",
         "placeholders", "program", "python", "recorded_seconds", "replayed_seconds", "run", "side_traffic",
-        "sources", "tape", "uncommitted", "verdict",
+        "sources", "tape", "uncommitted", "variables", "verdict",
     }  # fmt: skip
 
 

@@ -56,6 +56,15 @@ def test_the_same_with_a_short_history_verifies_each_time(bench: Bench, time: in
     recorded(bench, 5).reproduced()
 
 
+def test_none_of_its_variables_differs_in_a_replay(bench: Bench) -> None:
+    with ModelServer(Model()) as server:
+        run = bench.record(AGENT, env={**settings(server), "STEPS": "5"}, options=["--deep"])
+    verified = run.verify("--deep")
+    assert verified.passed, verified.told()
+    assert verified.document["variables"]["events"] == verified.boundaries[0]
+    assert verified.document["variables"]["values"] > 300
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("python", pythons())
 def test_ten_times_out_of_ten(tmp_path: Path, python: str) -> None:

@@ -48,6 +48,7 @@ def test_the_kernel_closes_a_replay_for_code_in_c_too(bench: Bench) -> None:
     with Wire() as server:
         run = bench.record(CALLED_IN_C, env=settings(server))
     assert run.text == "begins\n0\n", run.stderr.decode()
+    assert [note.slug for note, _ in run.tape.notes] == ["native"]
     with Wire(server.port) as server:
         verified = run.verify()
         assert verified.status == 1

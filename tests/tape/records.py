@@ -56,6 +56,11 @@ each: dict[type[ev.Record], st.SearchStrategy[ev.AnyRecord]] = {
     ev.Spun: st.builds(ev.Spun, small),
     ev.Collected: st.builds(ev.Collected, small, small),
     ev.Saw: saws,
+    ev.Locals: st.builds(
+        ev.Locals,
+        small,
+        st.lists(st.tuples(small, st.dictionaries(st.text(max_size=9), st.binary(max_size=8))), max_size=2),
+    ),
     ev.Changed: st.builds(ev.Changed, small, saws),
     ev.Content: st.builds(ev.Content, st.binary(max_size=9), st.binary(max_size=20)),
     ev.Aside: st.builds(ev.Aside, small, small, st.text(max_size=9)),

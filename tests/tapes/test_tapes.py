@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reenact.launch.launcher import replay
+from reenact.launch.launcher import Manner, replay
 from reenact.tape import schema
 from reenact.tape.check import State, check
 from reenact.tape.close import outcome
@@ -40,7 +40,7 @@ def test_a_golden_tape_replays(tape: Path, monkeypatch: pytest.MonkeyPatch) -> N
     """Where it was made is gone, and so is the interpreter: it runs here, with whichever Python runs the tests."""
     monkeypatch.chdir(HERE)
     recording = read(tape)
-    replayed = replay(recording, quiet=True)
+    replayed = replay(recording, Manner(quiet=True))
     report = replayed.report
     assert report.divergences == []
     assert (report.complete, report.cut, report.faults) == (True, False, [])

@@ -14,10 +14,11 @@ from reenact.cli import options
 @click.option("-m", "module", metavar="MODULE", help="Run a module, as python -m does.")
 @click.option("--name", help="What to call the run (default: the program's name).")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing at the end unless something is wrong.")
+@click.option("--deep", is_flag=True, help="Keep digests of the program's variables, for verify --deep.")
 @options.store
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="SCRIPT [ARGS]… | -- COMMAND…")
 def command(
-    module: str | None, name: str | None, store_dir: str | None, words: tuple[str, ...], *, quiet: bool
+    module: str | None, name: str | None, store_dir: str | None, words: tuple[str, ...], *, deep: bool, quiet: bool
 ) -> None:
     """Run a Python program and record everything that could answer differently next time.
 
@@ -32,7 +33,7 @@ def command(
     from reenact.launch.command import parse
     from reenact.report import recorded
 
-    status, recording = launcher.record(parse(words, module=module), options.open_store(store_dir), name)
+    status, recording = launcher.record(parse(words, module=module), options.open_store(store_dir), name, deep=deep)
     option = f" --store {shlex.quote(store_dir)}" if store_dir else ""
     click.echo(recorded.text(recording, recording.path.stat().st_size, option, quiet=quiet), nl=False, err=True)
     supervise.die_as(status)

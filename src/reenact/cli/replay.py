@@ -23,10 +23,11 @@ def command(run: str, store_dir: str | None, *, quiet: bool) -> None:
     from reenact.cli.screen import Screen
     from reenact.launch import supervise
     from reenact.launch.ending import known
+    from reenact.launch.launcher import Manner
     from reenact.report import certificate as certificates
     from reenact.report.certificate import Verdict
 
-    status, certificate = rerun(run, store_dir)
+    status, certificate = rerun(run, store_dir, Manner())
     if not certificates.passed(certificate):
         screen = Screen(err=True)
         screen.write("\n" + certificates.text(certificate, width=screen.width, paint=screen.paint))

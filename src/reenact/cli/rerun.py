@@ -9,6 +9,7 @@ from reenact.cli import options
 from reenact.cli.progress import Progress
 from reenact.engine import normalize
 from reenact.launch import launcher, manifest
+from reenact.launch.launcher import Manner
 from reenact.launch.settings import Settings
 from reenact.tape.reader import read
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from reenact.report.certificate import Certificate
 
 
-def rerun(run: str, store_dir: str | None, *, observe: bool = False, quiet: bool = False) -> tuple[int, Certificate]:
+def rerun(run: str, store_dir: str | None, manner: Manner) -> tuple[int, Certificate]:
     """Replays a run; the replayed program's exit status, and what was found."""
     recording = read(options.open_store(store_dir).resolve(run))
     home = Path(manifest.decode(recording.manifest).cwd)
@@ -26,10 +27,9 @@ def rerun(run: str, store_dir: str | None, *, observe: bool = False, quiet: bool
         with Progress(f"reenact: replaying {recording.path.stem}") as progress:
             done = launcher.replay(
                 recording,
-                observe=observe,
-                quiet=quiet,
+                manner,
                 settings=settings,
-                waiting=progress if quiet else None,
+                waiting=progress if manner.quiet else None,
                 meanwhile=_load_report,
             )
         from reenact.report.certificate import certify

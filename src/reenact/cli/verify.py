@@ -12,13 +12,15 @@ from reenact.cli import options
 @click.command()
 @click.argument("run")
 @click.option("--observe", is_flag=True, help="Go on past differences, and list them all.")
+@click.option("--deep", is_flag=True, help="Compare the program's variables, too (of a run recorded with --deep).")
 @click.option("-v", "--verbose", is_flag=True, help="Tell more of the program and its world.")
 @options.as_json
 @options.store
-def command(run: str, store_dir: str | None, *, observe: bool, verbose: bool, as_json: bool) -> None:
+def command(run: str, store_dir: str | None, *, observe: bool, deep: bool, verbose: bool, as_json: bool) -> None:
     """Replay RUN offline and compare everything; exit 1 on the first difference.
 
-    Every request that the program makes, every byte that it writes, and the way it ends are compared with the tape.
+    Every request that the program makes, every byte that it writes, and the way it ends are compared with the tape;
+    with --deep, what its own variables hold at each of its calls, too.
 
     \b
     reenact verify last
@@ -26,9 +28,10 @@ def command(run: str, store_dir: str | None, *, observe: bool, verbose: bool, as
     """  # noqa: D301  \b tells click not to wrap
     from reenact.cli.rerun import rerun
     from reenact.cli.screen import Screen
+    from reenact.launch.launcher import Manner
     from reenact.report import certificate as certificates
 
-    _, certificate = rerun(run, store_dir, observe=observe, quiet=True)
+    _, certificate = rerun(run, store_dir, Manner(observe=observe, deep=deep, quiet=True))
     if as_json:
         click.echo(certificates.json(certificate))
     else:

@@ -366,13 +366,19 @@ class Crossing:
 
 
 def _comes(lane: Lane, session: Session) -> None:
-    """What is due where a lane comes to its next event."""
+    """What is due where a lane comes to its next event: garbage, signals, a look at the agent's variables.
+
+    Raises:
+        DivergenceError: the run has left its tape.
+    """
     if session.collect is not None:
         session.collect(lane)
     if session.plan.prefix is not None:
         session.stay()
         if lane is session.main:
             session.signals_at(-1, lane.events)
+    if session.look is not None:
+        session.look(lane)
     lane.events += 1
 
 

@@ -48,6 +48,7 @@ class What(StrEnum):
     STUCK = "stuck"  # every lane waits, and none can go on
     SOCKET = "socket"  # a connection was tried that no seam saw
     FILE = "file"  # the run ends, and leaves another file behind
+    LOCAL = "local"  # a variable of the agent's holds something else (verify --deep)
 
 
 class Part(StrEnum):
@@ -127,6 +128,20 @@ class Cause(msgspec.Struct, frozen=True):
     slug: str
     text: str
     advice: str
+
+
+class Compared(msgspec.Struct):
+    """What a replay has compared of the agent's variables (verify --deep).
+
+    `events` had digests on tape, `values` were compared there. `partly` of these were so in part: they are large, or
+    hold what is no plain data. `secret` were left out for their name, and variables of `types` altogether.
+    """
+
+    events: int = 0
+    values: int = 0
+    partly: int = 0
+    secret: int = 0
+    types: dict[str, int] = {}
 
 
 class Divergence(msgspec.Struct, frozen=True):

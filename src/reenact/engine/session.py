@@ -8,11 +8,12 @@ import linecache
 import traceback
 from collections.abc import Callable
 from types import CodeType, FrameType
+from typing import Protocol
 from weakref import WeakSet
 
 from reenact import _real
 from reenact.engine.boundary import DRIFTED, Boundary
-from reenact.engine.divergence import Divergence, Site, What
+from reenact.engine.divergence import Compared, Divergence, Site, What
 from reenact.engine.gate import Gate
 from reenact.engine.lane import Lane, get_lane, muted, type_of_draw
 from reenact.engine.normalize import Normalizer
@@ -27,6 +28,16 @@ from reenact.tape.reader import Recording
 from reenact.tape.writer import TapeWriter
 
 _LAST = 1e-6
+
+
+class Look(Protocol):
+    """What looks at the agent's variables, see `engine.locals`."""
+
+    def __call__(self, lane: Lane, /) -> None:
+        """The lane is about to make its next event. Never raises."""
+
+    def result(self) -> tuple[Compared, list[Divergence]]:
+        """What has been compared, and which variables differed."""
 
 
 class Session:
@@ -61,6 +72,8 @@ class Session:
         self.gates: Callable[[], Gate | None] | None = None
         self.cut = False
         self.collect: Callable[[Lane], None] | None = None
+        self.look_behind: Callable[[FrameType | None], None] = lambda _: None  # at what C code does
+        self.look: Look | None = None  # at the agent's variables: `verify --deep`
         self.call_handler: Callable[[int], None] | None = None
         self.recorded_pid = -1
         self.stand_ins: set[int] = set()  # numbers of processes of the recorded run, which may be anybody's by now
@@ -245,6 +258,11 @@ class Session:
             known = self._name_site(id(code), Place(code.co_filename, code.co_firstlineno, NAMES[id(code)][1]))
         return known
 
+    def function_site(self, frame: FrameType) -> int:
+        """The number of the function that this frame runs."""
+        name_of(frame)  # which makes its name known
+        return self._code_site(frame.f_code)
+
     def line_site(self, frame: FrameType | None) -> int:
         """The number of the agent's own line from which this call comes; -1 when it is not known."""
         place = place_here(frame)
@@ -385,7 +403,11 @@ def place_here(frame: FrameType | None) -> Place | None:
 
 def here(frame: FrameType | None) -> Site | None:
     """As `place_here`, with the text of the line."""
-    place = place_here(frame)
+    return site_of(place_here(frame))
+
+
+def site_of(place: Place | None) -> Site | None:
+    """The place, with the text of its line."""
     if place is None:
         return None
     source = linecache.getline(place.file, place.line).strip()

@@ -32,6 +32,7 @@ from reenact.seams.system.files import Files
 from reenact.tape.close import faults_beside
 from reenact.tape.event import Ended, Failed, Snapshot
 from reenact.tape.reader import read
+from reenact.tape.redact import secrets_of
 from reenact.tape.writer import TapeWriter
 
 
@@ -74,12 +75,21 @@ def session_of(spec: Spec) -> Session:
 
 def _session_of(spec: Spec) -> Session:
     if spec.mode == "record":
-        return Session(plans.RECORD, TapeWriter.resume(Path(spec.tape), spec.last_piece))
+        session = Session(plans.RECORD, TapeWriter.resume(Path(spec.tape), spec.last_piece))
+        if spec.deep:
+            from reenact.engine.locals import Keep  # noqa: PLC0415  only when it is asked for
+
+            session.look = Keep(session, secrets_of(os.environ))
+        return session
     tape = read(Path(spec.tape))
     settings = Settings(Path(spec.project) if spec.project else None, msgspec.json.decode(spec.settings or "{}"))
     with settings.importable():
         rules = normalize.load(settings.table)
     session = Session(plans.replay(tape, observe=spec.observe), None, rules)
+    if spec.deep:
+        from reenact.engine.locals import Compare  # noqa: PLC0415  as above
+
+        session.look = Compare(session, tape)
     running.begin(session, Path(spec.report))
     return session
 
@@ -129,6 +139,7 @@ def last_error() -> Failed | None:
 def _finish_recording(session: Session, files: Files) -> None:
     enter(MUTED)
     files.end()
+    session.look_behind(None)
     session.keep(Ended(session.elapsed(), last_error()))
     session.commit()
     if session.writer is not None:
@@ -148,11 +159,12 @@ def finish_replay(session: Session, spec: Spec, error: Failed | None, workspace:
         divergences.extend(boundary.left())
         if workspace is not None and (session.plan.observe or not divergences):
             divergences.extend(workspace.differences())
+    variables, found = session.look.result() if session.look is not None else (None, [])
     report = Report(
         boundary.asked,
         boundary.compared,
         boundary.counts[WRITTEN],
-        divergences,
+        [*found, *divergences],  # what a variable holds shows before what is made of it
         session.drifts,
         session.faults,
         begun=True,
@@ -161,5 +173,6 @@ def finish_replay(session: Session, spec: Spec, error: Failed | None, workspace:
         error="" if error is None else manifests.describe(error),
         enclosed=workspace is not None and workspace.enclosed is not None,
         unrestored=workspace.unrestored if workspace is not None else [],
+        variables=variables,
     )
     running.end(Path(spec.report), report)

@@ -74,9 +74,9 @@ def recorded_error(recording: Recording) -> str:
 
 
 def on_the_way(divergence: Divergence) -> bool:
-    """Whether the program was told of it while it ran; what is missing shows only at the end."""
+    """Whether the program was told of it while it ran; what is missing shows at the end, and a variable to us alone."""
     unwritten = divergence.what is What.OUTPUT and isinstance(divergence.actual, Datum) and not divergence.actual.data
-    return divergence.what is not What.MISSING and not unwritten
+    return divergence.what not in (What.MISSING, What.LOCAL) and not unwritten
 
 
 def _ended_by_us(report: Report, status: int) -> bool:

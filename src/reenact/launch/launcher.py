@@ -21,7 +21,7 @@ from reenact.launch.command import Command
 from reenact.launch.manifest import Manifest
 from reenact.launch.settings import Settings
 from reenact.launch.spec import CALL, SPEC, Report, Spec
-from reenact.tape.event import Start
+from reenact.tape.event import LOCALS_SALT, Start
 from reenact.tape.reader import Recording
 from reenact.tape.store import Store
 from reenact.tape.writer import TapeWriter
@@ -32,10 +32,22 @@ HOOK_MISSING = (
 )
 NOT_RECORDED = "nothing was recorded: the start-up hook failed, for the reason above"
 NOT_REPLAYED = "nothing was replayed: the start-up hook failed. {reason}"
+NOT_DEEP = (
+    "{run} was recorded without --deep: its tape holds nothing of variables. Record it with: reenact record --deep"
+)
 NOT_STARTED = "{python} could not be started: {reason}"
 CALL_AGAIN = "from reenact.api import replay_call; replay_call()"
 HOOK_FAILED = 70  # exit status of a process in which the start-up hook could not begin (EX_SOFTWARE of sysexits.h)
 _TAIL = 4096  # bytes of a quiet replay's stderr that are kept
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How to replay. `observe`: past differences. `deep`: the agent's variables count, too. `quiet`: show no output."""
+
+    observe: bool = False
+    deep: bool = False
+    quiet: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +63,8 @@ class Replayed:
     observed: bool = False
 
 
-def record(command: Command, store: Store, name: str | None = None) -> tuple[int, Recording]:
-    """Runs a program and records it. Its exit status, and its tape, closed.
+def record(command: Command, store: Store, name: str | None = None, *, deep: bool = False) -> tuple[int, Recording]:
+    """Runs a program and records it; `deep` with digests of its variables. Its exit status, and its tape, closed.
 
     Raises:
         UsageError: it could not be recorded.
@@ -74,6 +86,7 @@ def record(command: Command, store: Store, name: str | None = None) -> tuple[int
         terminal=manifest.terminal,
         boundaries=boundaries,
         side_traffic=side_traffic,
+        deep=deep,
     )
     env = {**os.environ, "PYTHONHASHSEED": manifest.hash_seed, SPEC: msgspec.json.encode(spec).decode()}
     env.pop("REENACT_RECORD", None)
@@ -93,36 +106,38 @@ def record(command: Command, store: Store, name: str | None = None) -> tuple[int
 
 def replay(
     recording: Recording,
+    manner: Manner = Manner(),
     *,
-    observe: bool = False,
-    quiet: bool = False,
     settings: Settings | None = None,
     waiting: supervise.Waiting | None = None,
     meanwhile: Callable[[], None] | None = None,
 ) -> Replayed:
     """Runs the recorded program again on what its tape holds.
 
-    A quiet replay shows nothing of what the program writes. `waiting`, `meanwhile`: as of `supervise.run`.
+    `waiting`, `meanwhile`: as of `supervise.run`.
 
     Raises:
-        UsageError: the program cannot be started.
+        UsageError: the program cannot be started, or was recorded without digests of variables.
         KeyboardInterrupt: the user ended it with Ctrl-C.
     """
     manifest = manifests.decode(recording.manifest)
     command = _command(recording, manifest)
+    if manner.deep and LOCALS_SALT not in recording.snapshots:
+        raise UsageError(NOT_DEEP.format(run=manifest.run_id))
     with tempfile.TemporaryDirectory(prefix="reenact-") as folder:
         report, errors = Path(folder) / "report.json", Path(folder) / "stderr"
         spec = Spec(
             "replay",
             str(recording.path),
             str(report),
-            observe,
+            manner.observe,
             manifest.hash_seed if manifest.hash_seed_set else None,
             settings=msgspec.json.encode(settings.table if settings is not None else {}).decode(),
             project=str(settings.folder or "") if settings is not None else "",
             terminal=manifest.terminal,
             boundaries=manifest.boundaries,
             side_traffic=manifest.side_traffic,
+            deep=manner.deep,
         )
         env = {
             **world.environment_for(manifest),
@@ -131,10 +146,10 @@ def replay(
         }
         began = _real.monotonic_ns()
         supervised = functools.partial(supervise.run, waiting=waiting, meanwhile=meanwhile)
-        status = _run(supervised, command, env, manifest.cwd, errors if quiet else None)
+        status = _run(supervised, command, env, manifest.cwd, errors if manner.quiet else None)
         took = _real.monotonic_ns() - began
         found = running.report_of(report)
-        stderr = errors.read_bytes()[-_TAIL:] if quiet else b""
+        stderr = errors.read_bytes()[-_TAIL:] if manner.quiet else b""
     if found.unusable:
         raise _unusable(found)
     if not found.begun and status == HOOK_FAILED:
@@ -143,7 +158,7 @@ def replay(
         raise UsageError(HOOK_MISSING.format(python=command.python))
     if status == -signal.SIGINT != recording.status:
         raise KeyboardInterrupt
-    return Replayed(status, found, manifest, recording, took, stderr, observe)
+    return Replayed(status, found, manifest, recording, took, stderr, manner.observe)
 
 
 def _command(recording: Recording, manifest: Manifest) -> Command:

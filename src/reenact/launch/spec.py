@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from reenact.engine.divergence import Divergence
+from reenact.engine.divergence import Compared, Divergence
 from reenact.tape.journal import Piece
 
 SPEC = "REENACT_SPEC"
@@ -22,8 +22,9 @@ CALL = "REENACT_CALL"
 class Spec(msgspec.Struct, frozen=True):
     """What is asked of the process. `tape` is written to or read from; `report` is where a replay reports.
 
-    `settings` is the table [tool.reenact] as JSON, and `project` the folder that it is from, if any; `boundaries` are
-    functions that are tools, `side_traffic` the patterns of requests that are no part of the run.
+    `deep`: the agent's variables count, too. `settings` is the table [tool.reenact] as JSON, and `project` the folder
+    that it is from, if any; `boundaries` are functions that are tools, `side_traffic` the patterns of requests that are
+    no part of the run.
     """
 
     mode: Literal["record", "replay"]
@@ -37,6 +38,7 @@ class Spec(msgspec.Struct, frozen=True):
     boundaries: list[str] = []
     side_traffic: list[str] = []
     terminal: tuple[bool, bool, bool] = (False, False, False)
+    deep: bool = False
 
 
 class Report(msgspec.Struct):
@@ -44,7 +46,8 @@ class Report(msgspec.Struct):
 
     `enclosed`: the kernel closed the world around it; `unrestored` are files that are not as the recorded run saw them.
     `written` is how many bytes of the output on tape were written again; `error` is the exception that ended the
-    program. `unusable` says why the recorded function could not be called at all, and `slug` is that error's.
+    program. `variables` is what was compared of the agent's variables, if that was asked for. `unusable` says why the
+    recorded function could not be called at all, and `slug` is that error's.
     """
 
     asked: int = 0
@@ -59,5 +62,6 @@ class Report(msgspec.Struct):
     error: str = ""
     enclosed: bool = False
     unrestored: list[str] = []
+    variables: Compared | None = None
     unusable: str = ""
     slug: str = ""

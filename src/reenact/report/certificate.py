@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from reenact.engine.divergence import Divergence, What
+from reenact.engine.divergence import Compared, Divergence, What
 from reenact.engine.normalize import SHIPPED, SHIPPED_NAMES, Normalizer
 from reenact.launch import world
 from reenact.launch.ending import gone, recorded_error, told
@@ -94,7 +94,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     holds the first, or what was found missing at the end. `finished` is false when the replay was gone before it could
     report: then it has counted up to that moment, and calls that it did not make are not among the `divergences`.
     `side_traffic` counts, by host, the recorded requests that are no part of the run. `faults` are reenact's own, in
-    the replay. Durations are seconds.
+    the replay. `variables` is what was compared of the variables with --deep, else null. Durations are seconds.
     """
 
     certificate: int = FORMAT
@@ -123,6 +123,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     not_restored: list[str]
     normalizers: list[str]
     faults: list[str]
+    variables: Compared | None = None
     recorded_seconds: float
     replayed_seconds: float
     divergences: list[Divergence]
@@ -158,6 +159,7 @@ def certify(replayed: Replayed, normalizers: Sequence[Normalizer] = SHIPPED) -> 
         not_restored=[*world.cannot_restore(manifest), *report.unrestored],
         normalizers=[rule.name for rule in normalizers if rule.name not in SHIPPED_NAMES],
         faults=report.faults,
+        variables=report.variables,
         recorded_seconds=lasted(recording) / 1e9,
         replayed_seconds=replayed.took / 1e9,
         divergences=list(found),
@@ -196,7 +198,7 @@ def _incomplete(recording: Recording) -> Iterator[str]:
     for note, _ in recording.notes:
         if note.slug == "fault":
             yield f"a fault of reenact while recording: {note.text.splitlines()[-1]}"
-    unseen = sum(note.slug == "unseen" for note, _ in recording.notes)
+    unseen = sum(note.slug in ("unseen", "native") for note, _ in recording.notes)
     if unseen:
         yield f"{counted(unseen, 'connection')} past every seam, see: reenact show {recording.path.stem}"
 
@@ -323,11 +325,23 @@ def _about(certificate: Certificate) -> Iterator[Fact]:
     split = f": requests {amounts.requests:,}, answers {amounts.answers:,}, output {amounts.output:,}"
     whole = amounts.compared == amounts.requests + amounts.answers + amounts.output
     yield "compared", [counted(amounts.compared, "byte") + (split if whole else "")]
+    if certificate.variables is not None:
+        yield "variables", list(_variables(certificate.variables))
     took = f"{_seconds(certificate.replayed_seconds)} (recorded in {_seconds(certificate.recorded_seconds)})"
     if certificate.verdict is Verdict.CUT:
         yield "took", [took]
     else:
         yield "ended", [f"{_end(certificate)}, as recorded, after {took}"]
+
+
+def _variables(compared: Compared) -> Iterator[str]:
+    partly = f", {compared.partly:,} of them in part" if compared.partly else ""
+    yield f"{counted(compared.values, 'value')} at {counted(compared.events, 'call')} as recorded{partly}"
+    if compared.secret:
+        yield f"{compared.secret:,} left out for their names, which may be those of secrets"
+    if compared.types:
+        told = ", ".join(f"{name.removeprefix('builtins:')} ({count})" for name, count in compared.types.items())
+        yield f"not compared, for their types: {told}"
 
 
 def _end(certificate: Certificate) -> str:

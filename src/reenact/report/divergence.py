@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from reenact.engine.diff import elide
-from reenact.engine.divergence import Cause, Change, Datum, Divergence, Hunk, Kind, Mark, Part, Piece, Request, What
+from reenact.engine.divergence import Change, Datum, Divergence, Hunk, Kind, Mark, Part, Piece, Request, What
 from reenact.engine.normalize import public
 from reenact.report import document
 from reenact.report.figures import inside
@@ -35,6 +35,7 @@ _HEADLINES: Final = {
     What.ORDER: "the run makes its calls in an order that the tape does not allow",
     What.STUCK: "every part of the run waits for another, and none can go on",
     What.SOCKET: "the run opened a connection that was not recorded",
+    What.LOCAL: "a variable holds something else than when recorded",
     What.FILE: "the run left another file behind than when recorded",
 }
 _RECORD: Final = "If the program was changed on purpose, record the run again."
@@ -47,6 +48,8 @@ _ADVICE: Final = {
     What.ORDER: "Look at which tasks or threads were started in another order. " + _RECORD,
     What.STUCK: "Look at what each lane waits for, above: one of them was never started or ended early. " + _RECORD,
     What.FILE: "Look at what is written to it: a time, an address, an unordered set. " + _RECORD,
+    What.LOCAL: "Look at where the variable got its value: C code that reads the clock or chance, an address, an "
+    "unordered set, another process. What the program asks next may be made from it.",
     What.SOCKET: "Nothing was sent. If the library is not one that reenact records, please report it by name.",
 }
 
@@ -71,6 +74,11 @@ def text(
 def headline(divergence: Divergence) -> str:
     """What happened, in a line."""
     return _HEADLINES[divergence.what]
+
+
+def advice(divergence: Divergence) -> str:
+    """What to do about it."""
+    return divergence.cause.advice if divergence.cause is not None else _ADVICE[divergence.what]
 
 
 def json(divergence: Divergence) -> bytes:
@@ -114,7 +122,9 @@ class _Page:
         asked = divergence.actual or divergence.expected
         found = []
         event = f"(event {divergence.event})" if divergence.event is not None else ""
-        if divergence.what not in (What.OUTPUT, What.EXIT):  # there, it stands with what differs
+        if divergence.what is What.LOCAL and isinstance(asked, Datum):
+            found += self._labelled("variable", f"{asked.name}  {event and f'(before {event[1:-1]})'}".rstrip())
+        elif divergence.what not in (What.OUTPUT, What.EXIT):  # there, it stands with what differs
             told = (_name(asked) if asked is not None else "", "" if self._another_call else event)
             found += self._labelled("call", *filter(None, ["  ".join(filter(None, told))]))
         if self._another_call and divergence.expected is not None:
@@ -146,10 +156,10 @@ class _Page:
             yield [self._paint.dim(f"  … and {least}{more} more; the JSON report lists them")]
 
     def ending(self) -> list[str]:
-        cause = self._divergence.cause or Cause("", "", _ADVICE[self._divergence.what])
-        found = self._labelled("likely cause", cause.text) if cause.text else []
-        advice, _, entry = cause.advice.partition("\n")
-        found += self._labelled("what to do", advice)
+        cause = self._divergence.cause
+        found = self._labelled("likely cause", cause.text) if cause is not None else []
+        told, _, entry = advice(self._divergence).partition("\n")
+        found += self._labelled("what to do", told)
         if entry:
             indent = " " * (GUTTER + 2)
             found += ["", *(indent + plain(line) for line in entry.split("\n"))]

@@ -27,6 +27,7 @@ from reenact.seams.system import (
     files,
     loop_children,
     machine,
+    native,
     output,
     process,
     signals,
@@ -124,6 +125,7 @@ class Installed:
         collector.start(session, self._patches)
         if recorded is not None:
             recorded.install(self._patches)
+            native.watch(session, self._patches)
         files.meet_listings(self._patches, session, store)
         sqlite.install(self._patches, session, recorded)
         loop_children.install(self._patches, session, children.install(self._patches, session, others))

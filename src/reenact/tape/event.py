@@ -343,6 +343,21 @@ class AsidePart(Record, frozen=True, array_like=True, tag=22):
     failed: Failed | None = None
 
 
+LOCALS_SALT = "locals"
+"""The snapshot with the salt of the digests of variables. A tape that was recorded without them has none."""
+
+
+class Locals(Record, frozen=True, array_like=True, tag=23):
+    """What the agent's own variables held when the lane made its next event, by their digests (`engine.digest`).
+
+    A frame is `[site of its function, digest by name]`, the outermost first. Their salt is the snapshot "locals"; a
+    tape without it was recorded without --deep, and has none of these.
+    """
+
+    lane: int
+    frames: list[tuple[int, dict[str, bytes]]]
+
+
 AnyRecord = (
     Start
     | LaneBorn
@@ -367,4 +382,5 @@ AnyRecord = (
     | Left
     | Aside
     | AsidePart
+    | Locals
 )

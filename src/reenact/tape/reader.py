@@ -57,8 +57,9 @@ class Aside:
 class LaneLog:
     """What one lane did: its events in order, its draws by (kind, place), and what it wrote, by stream.
 
-    `collected` is the generation of garbage that was collected, by the number of the event that came next. A lane that
-    is `beside` the run did nothing but side traffic; `times` are the ticks at which it had slept or waited long enough.
+    `collected` is the generation of garbage that was collected, by the number of the event that came next, and
+    `locals` are digests of variables at that moment: functions as `module:name`, the outermost first. A lane that is
+    `beside` the run did nothing but side traffic; `times` are the ticks at which it had slept or waited long enough.
     """
 
     path: str
@@ -71,6 +72,7 @@ class LaneLog:
     asides: list[Aside] = field(default_factory=list)
     beside: bool = False
     times: list[int] = field(default_factory=list)
+    locals: dict[int, list[tuple[str, dict[str, bytes]]]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -297,6 +299,10 @@ class _Builder:
                 case ev.Collected():
                     lane = self._lanes[record.lane]
                     lane.collected[len(lane.events)] = record.generation
+                case ev.Locals():
+                    lane = self._lanes[record.lane]
+                    frames = [(self._sites[site].place, digests) for site, digests in record.frames]
+                    lane.locals[len(lane.events)] = frames
                 case ev.Saw():
                     recording.saw[record.path] = record
                 case ev.Content():

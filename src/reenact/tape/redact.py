@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import PurePath
 from urllib.parse import quote_plus, unquote_plus, urlsplit, urlunsplit
 
@@ -64,6 +64,8 @@ _CREDENTIAL = re.compile(
     r"(^|_)((api|access|secret|private|signing|encryption)_?keys?|(api|access|auth|bearer|refresh|id|session)_?tokens?"
     r"|secrets?(_value)?|password|passwd|passphrase|credentials?)$"
 )
+_SECRET_WORD = re.compile(r"(^|_)(key|token|auth|authorization|cookie|pin|pwd|dsn|otp|passcode)$")
+_LONGEST_NAME = 80
 _USER_IN_URL = re.compile(r"(?<=://)[^/\s@]+(?=@)")
 _LEAST_SECRET = 8  # bytes: a shorter value stands in many a file without being one
 _SECRET_FILE = re.compile(
@@ -120,8 +122,18 @@ def is_secret_name(name: str) -> bool:
 @cache
 def is_credential_name(name: str) -> bool:
     """Whether an argument or attribute of this name is a credential: narrower, since a word such as key says little."""
-    snake = re.sub(r"(?<=[a-z\d])(?=[A-Z])|-", "_", name).lower()
-    return _CREDENTIAL.search(snake) is not None
+    return _CREDENTIAL.search(_snake(name)) is not None
+
+
+@lru_cache(maxsize=8192)
+def is_secret_variable(name: str) -> bool:
+    """Whether a variable, attribute or member of this name may hold a secret, of which not even a digest is kept."""
+    snake = _snake(name)
+    return len(name) <= _LONGEST_NAME and bool(_CREDENTIAL.search(snake) or _SECRET_WORD.search(snake))
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"(?<=[a-z\d])(?=[A-Z])|-", "_", name).lower()
 
 
 def redact_value(value: str) -> str:
