@@ -53,7 +53,6 @@ def start(text: str) -> None:
     # Registered first, so called last, after everything that the program registers
     atexit.register(finish)
     begin(session, spec, finish, files, files or workspace)
-    os.register_at_fork(after_in_child=lambda: enter(MUTED))
 
 
 def restore_hash_seed(spec: Spec) -> None:

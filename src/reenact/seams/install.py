@@ -15,7 +15,7 @@ from reenact.engine.session import Session
 from reenact.errors import UsageError
 from reenact.seams import tools
 from reenact.seams.concurrency import asyncio as asyncio_seam
-from reenact.seams.concurrency import blocking, identity, threads
+from reenact.seams.concurrency import blocking, channels, identity, processes, threads
 from reenact.seams.patch import Patches
 from reenact.seams.system import (
     children,
@@ -67,6 +67,7 @@ SEAMS: dict[str, Seam] = {
     "uuid_utils": entropy.install_uuid_utils,
     "uuid_utils.compat": entropy.install_uuid_utils,
     "fastuuid": entropy.install_uuid_utils,
+    **dict.fromkeys(processes.STARTERS, processes.meet_shared),
 }
 
 
@@ -77,6 +78,7 @@ class Installed:
         self._patches = Patches()
         self._done: set[int] = set()
         self._finder = _Finder(self)
+        self._seams = dict(SEAMS)
         self._shared = False
         self._tools: dict[str, list[list[str]]] = {}
         self._note: Callable[[str, str], None] | None = None
@@ -93,7 +95,7 @@ class Installed:
         terminal.install(self._patches)
         tracebacks.install(self._patches)
         socket.install(self._patches)
-        for name in SEAMS:
+        for name in self._seams:
             module = sys.modules.get(name)
             if module is not None:
                 self.meet(name, module)
@@ -122,7 +124,10 @@ class Installed:
             recorded.install(self._patches)
         files.meet_listings(self._patches, session, store)
         sqlite.install(self._patches, session, recorded)
-        loop_children.install(self._patches, session, children.install(self._patches, session, others))
+        seam = children.install(self._patches, session, others)
+        loop_children.install(self._patches, session, seam)
+        started = processes.Processes(session, seam)
+        self._seams.update(started.seams() | channels.Channels(started).seams())
 
     def become(self, uname: Sequence[str], processors: int | None, usable: Sequence[int]) -> None:
         """What the agent asks of this machine is answered as the recorded one did (replay)."""
@@ -140,7 +145,7 @@ class Installed:
 
     def met(self, name: str) -> bool:
         """Whether there is something to meet in a module of that name."""
-        return name in SEAMS or name in self._tools
+        return name in self._seams or name in self._tools
 
     def share_process(self) -> None:
         """Meets what runs share with each other and with the rest of a long-lived process."""
@@ -155,8 +160,8 @@ class Installed:
         if id(module) not in self._done:
             self._done.add(id(module))
             with muted():
-                if name in SEAMS:
-                    SEAMS[name](module, self._patches)
+                if name in self._seams:
+                    self._seams[name](module, self._patches)
                 for names in self._tools.get(name, ()):
                     self._meet_tool(module, names)
 

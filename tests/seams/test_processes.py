@@ -1,0 +1,268 @@
+"""Processes of multiprocessing and pools of them: what came from them is on tape, and in replay none is started."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.runs import Bench, Run
+
+WORK = """
+import os, signal, sys, time
+
+def started(name):
+    os.write(2, b"a process works\\n")  # seen from outside, wherever the process is
+
+def square(number):
+    started(number)
+    time.sleep(number * 7 % 5 / 100)
+    return number * number
+
+def fail(number):
+    started(number)
+    raise ValueError(f"not {number}")
+
+def die(number):
+    started(number)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def leave(status):
+    started(status)
+    sys.exit(status)
+
+def set_base(base):
+    global BASE
+    BASE = base
+
+def above_base(number):
+    started(number)
+    return BASE + number
+
+def answer(number, questions, answers, begin):
+    started(number)
+    begin.wait()
+    answers.put((number, questions.get()))
+
+def upper(connection):
+    started(0)
+    while (text := connection.recv()) is not None:
+        connection.send(text.upper())
+
+def done(queue):
+    while queue.get() is not None:
+        started(0)
+        queue.task_done()
+    queue.task_done()
+
+def locked(lock, semaphore):
+    with lock, semaphore:
+        started(0)
+
+def put(shared, numbers, number):
+    started(number)
+    shared[number] = number * number
+    numbers.append(number)
+
+def write(path, text):
+    started(0)
+    with open(path, "a") as file:
+        file.write(text)
+
+def draw(_):
+    started(0)
+    return os.getpid(), time.time_ns(), os.urandom(4)
+"""
+HEAD = """
+import asyncio, os, sys, threading, time, multiprocessing as mp
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, as_completed, wait
+from concurrent.futures.process import BrokenProcessPool
+import work
+
+def main():
+"""
+PROGRAMS = {
+    "map": """
+        with ProcessPoolExecutor(2) as pool:
+            print(list(pool.map(work.square, range(6))), list(pool.map(work.square, range(6), chunksize=4)))
+            print(list(pool.map(work.draw, range(3))))
+    """,
+    "as completed": """
+        with ProcessPoolExecutor(3) as pool:
+            futures = {pool.submit(work.square, number): number for number in range(6)}
+            for future in as_completed(futures):
+                print(futures[future], future.result())
+            done, rest = wait([pool.submit(work.square, number) for number in range(4)], return_when=FIRST_COMPLETED)
+            print(len(done), len(rest))
+    """,
+    "an exception of a worker": """
+        with ProcessPoolExecutor(2) as pool:
+            for future in [pool.submit(work.fail, number) for number in range(3)]:
+                try:
+                    future.result()
+                except ValueError as error:
+                    print(repr(error), error.__cause__)
+            try:
+                pool.submit(lambda: 1).result()
+            except Exception as error:
+                print(repr(error)[:40])
+    """,
+    "an exception that ends the program": """
+        with ProcessPoolExecutor(2) as pool:
+            pool.submit(work.fail, 7).result()
+    """,
+    "a worker that is killed": """
+        with ProcessPoolExecutor(2) as pool:
+            for job in (work.die, work.square):
+                try:
+                    print(pool.submit(job, 2).result())
+                except BrokenProcessPool as error:
+                    print(error)
+    """,
+    "cancelled, and too slow": """
+        pool = ProcessPoolExecutor(1, initializer=work.set_base, initargs=(40,))
+        slow = pool.submit(time.sleep, 0.3)
+        try:
+            slow.result(timeout=0.02)
+        except TimeoutError:
+            print("too slow")
+        futures = [pool.submit(work.above_base, number) for number in range(5)]
+        slow.result()
+        pool.shutdown(cancel_futures=True)
+        print([future.cancelled() or future.result() for future in futures])
+    """,
+    "from a loop and from threads": """
+        async def both(pool):
+            loop = asyncio.get_running_loop()
+            print(await asyncio.gather(*(loop.run_in_executor(pool, work.square, number) for number in range(4))))
+        def ask(pool, name):
+            for number in range(2):
+                print(name, pool.submit(work.square, number).result())
+        with ProcessPoolExecutor(2) as pool:
+            asyncio.run(both(pool))
+            threads = [threading.Thread(target=ask, args=(pool, name)) for name in "ab"]
+            for thread in threads: thread.start()
+            for thread in threads: thread.join()
+    """,
+    "a pool": """
+        with mp.Pool(2) as pool:
+            print(pool.map(work.square, range(5)), pool.apply(work.square, (3,)), list(pool.imap(work.square, range(3))))
+            print(list(pool.imap_unordered(work.square, range(5))), pool.starmap(pow, [(2, 3), (3, 2)]))
+            result = pool.apply_async(work.square, (4,), callback=lambda value: print("called", value))
+            print(result.get(timeout=30))
+            try:
+                pool.map(work.fail, range(2))
+            except ValueError as error:
+                print(repr(error))
+        with mp.Pool(2, work.set_base, (1,), maxtasksperchild=2) as pool:
+            print(pool.map(work.above_base, range(5), chunksize=1))
+            pool.close()
+            pool.join()
+    """,
+    "processes, queues and an event": """
+        answers, questions, begin = mp.Queue(), mp.SimpleQueue(), mp.Event()
+        ours = [mp.Process(target=work.answer, args=(n, questions, answers, begin), name=f"p{n}") for n in range(3)]
+        for each in ours: each.start()
+        print([each.is_alive() for each in ours], [each.exitcode for each in ours], len(mp.active_children()))
+        for number in range(3): questions.put(number * 10)
+        begin.set()
+        print([answers.get() for _ in ours], answers.empty())
+        for each in ours:
+            each.join()
+            print(each, each.exitcode, each.pid)
+        one = mp.Process(target=work.leave, args=(3,))
+        one.start(); one.join(); print(one.exitcode)
+        long = mp.Process(target=time.sleep, args=(60,))
+        long.start(); long.join(0.05); print(long.exitcode)
+        long.terminate(); long.join(); print(long.exitcode); long.close()
+        mp.Process(target=time.sleep, args=(60,), daemon=True).start()
+    """,
+    "a pipe": """
+        ours, theirs = mp.Pipe()
+        child = mp.Process(target=work.upper, args=(theirs,))
+        child.start()
+        theirs.close()
+        for text in ("one", "two" * 10_000):
+            ours.send(text)
+            print(ours.poll(10), ours.recv()[:9])
+        ours.send(None)
+        child.join()
+        for again in (ours.recv, lambda: ours.send(1)):
+            try:
+                again()
+            except (EOFError, OSError) as error:
+                print(type(error).__name__)
+    """,
+    "queues that are full, empty, and done": """
+        queue = mp.JoinableQueue()
+        child = mp.Process(target=work.done, args=(queue,))
+        child.start()
+        for number in range(3): queue.put(number)
+        queue.join(); print("done", queue.empty())
+        queue.put(None); queue.join(); child.join()
+        short = mp.Queue(1)
+        for ask in (lambda: short.get(timeout=0.01), lambda: short.put(1), lambda: short.put(1, timeout=0.01)):
+            try:
+                print(ask())
+            except Exception as error:
+                print(type(error).__name__)
+        print(short.full(), short.get())
+    """,
+    "locks": """
+        lock, semaphore = mp.RLock(), mp.Semaphore(2)
+        children = [mp.Process(target=work.locked, args=(lock, semaphore)) for _ in range(3)]
+        with lock, lock:
+            for child in children: child.start()
+            print([child.is_alive() for child in children], lock)
+        for child in children: child.join()
+        print(semaphore.get_value(), lock)
+        try:
+            mp.Lock().release()
+        except ValueError as error:
+            print(error)
+        condition = mp.Condition()
+        with condition:
+            print(condition.wait(0.01))
+    """,
+    "a manager": """
+        with mp.Manager() as manager:
+            shared, numbers = manager.dict(), manager.list()
+            children = [mp.Process(target=work.put, args=(shared, numbers, number)) for number in range(3)]
+            for child in children: child.start()
+            for child in children: child.join()
+            print(shared, numbers, len(numbers))
+            try:
+                shared["not there"]
+            except KeyError as error:
+                print(repr(error))
+    """,
+    "files of a worker": """
+        with open("mine.txt", "w") as mine: mine.write("as it was\\n")
+        with ProcessPoolExecutor(1) as pool:
+            for number in range(2):
+                pool.submit(work.write, "theirs.txt", f"line {number}\\n").result()
+                print(open("theirs.txt").read())
+            pool.submit(work.write, "mine.txt", "and more\\n").result()
+        print(open("mine.txt").read())
+    """,
+}
+METHODS = ("fork", "spawn", "forkserver")
+
+
+def recorded(bench: Bench, body: str, method: str) -> Run:
+    (bench.folder / "work.py").write_text(WORK, encoding="utf-8")
+    lines = "\n".join(line[4:] for line in body.strip("\n").splitlines())
+    end = f'if __name__ == "__main__":\n    mp.set_start_method("{method}")\n    main()\n'
+    return bench.record(f"{HEAD}{lines}\n\n{end}")
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_processes_answered_comes_back_and_none_is_started(bench: Bench, name: str, method: str) -> None:
+    run = recorded(bench, PROGRAMS[name], method)
+    assert run.status == (name == "an exception that ends the program"), run.stderr.decode()
+    assert run.stderr.count(b"a process works") >= 1
+    source = bench.folder / "work.py"
+    source.write_text(source.read_text().replace("    os.write(2", "    raise SystemExit(1)\n    os.write(2"))
+    run.verified()
+    replayed = run.replay()
+    assert replayed.stdout == run.stdout
+    assert b"a process works" not in replayed.stderr
