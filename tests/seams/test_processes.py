@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.runs import Bench, Run
+from reenact.launch import manifest as manifests
+from reenact.tape.event import Kind
+from reenact.tape.reader import read
+from reenact.testing import ModelServer, Say
+from tests.runs import Bench, Run, settings
 
 WORK = """
 import os, signal, sys, time
@@ -16,6 +20,9 @@ def square(number):
     started(number)
     time.sleep(number * 7 % 5 / 100)
     return number * number
+
+def square_into(queue, number):
+    queue.put(square(number))
 
 def fail(number):
     started(number)
@@ -262,7 +269,107 @@ def test_what_processes_answered_comes_back_and_none_is_started(bench: Bench, na
     assert run.stderr.count(b"a process works") >= 1
     source = bench.folder / "work.py"
     source.write_text(source.read_text().replace("    os.write(2", "    raise SystemExit(1)\n    os.write(2"))
-    run.verified()
+    verified = run.verify()
+    assert verified.passed, verified.told()
+    assert verified.boundaries == (len(run.tape.events),) * 3
+    assert not verified.document["drifts"]
     replayed = run.replay()
     assert replayed.stdout == run.stdout
     assert b"a process works" not in replayed.stderr
+
+
+ASKS = """
+import multiprocessing as mp, sys
+from concurrent.futures import ProcessPoolExecutor
+from openai import OpenAI
+
+def ask(question):
+    asked = [{"role": "user", "content": question}]
+    return OpenAI().chat.completions.create(model="m", messages=asked).choices[0].message.content
+
+def say(text):
+    print(text)
+
+def nothing(number):
+    return number
+
+if __name__ == "__main__":
+    mp.set_start_method(sys.argv[1])
+    print(ask("mine"))
+    with ProcessPoolExecutor(1) as pool:
+        print(list(pool.map(ask, ["one", "two"])))
+    with mp.Pool(1) as pool:
+        print(pool.map(ask, ["three"]), pool.map(nothing, range(3)))
+    for work, given, name in ((say, "hello", "speaker"), (nothing, 1, "silent")):
+        child = mp.Process(target=work, args=(given,), name=name)
+        child.start()
+        child.join()
+    print(ask("mine again"))
+"""
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_a_process_does_is_on_a_tape_of_its_own(bench: Bench, method: str) -> None:
+    with ModelServer(lambda turn: Say(f"answer to {turn.prompt}")) as server:
+        run = bench.record(ASKS, method, env=settings(server))
+    assert run.status == 0, run.stderr.decode()
+    assert [event.kind for event in run.tape.events].count(Kind.HTTP) == 2
+    children = [read(path) for path in sorted(run.path.with_suffix("").glob("*.tape"))]
+    asked = {manifests.decode(each.manifest).name: [event.kind for event in each.events] for each in children}
+    assert sorted(kinds.count(Kind.HTTP) for kinds in asked.values()) == [0, 1, 2]
+    assert "silent" not in asked
+    assert len(run.tape.notes) == 3
+    assert all(note.slug == "process" for note, _ in run.tape.notes)
+    assert b"speaker wrote 6 bytes: reenact show speaker-" in run.stderr
+    assert run.verify().passed
+    shown = bench.run("-m", "reenact", "show", run.tape.notes[0][0].text.rpartition(" ")[2])
+    assert shown.status == 0
+    assert b"answer to" in shown.stdout
+    replayed = bench.run("-m", "reenact", "replay", "speaker")
+    assert replayed.status == 2
+    assert f"is a process that {run.path.stem} started".encode() in replayed.stderr
+    assert all(bench.run("-m", "reenact", "fsck", each.path.stem).status == 0 for each in children)
+    assert bench.run("-m", "reenact", "rm", "--yes", run.path.stem).status == 0
+    assert list(bench.store.root.iterdir()) == []
+
+
+def test_a_replay_ends_where_memory_is_shared(bench: Bench) -> None:
+    run = recorded(bench, """
+        value = mp.Value("i", 1)
+        print(value.value)
+    """, "fork")  # fmt: skip
+    assert [note.slug for note, _ in run.tape.notes] == ["child"]
+    verified = run.verify()
+    assert verified.status == 1
+    found = verified.divergences[0]
+    assert (found["what"], found["actual"]["name"]) == ("extra", "share memory")
+    assert found["site"]["source"] == 'value = mp.Value("i", 1)'
+
+
+def test_a_run_in_code_says_that_it_starts_processes_and_its_replay_starts_none(bench: Bench) -> None:
+    (bench.folder / "work.py").write_text(WORK, encoding="utf-8")
+    (bench.folder / "agent.py").write_text(IN_CODE, encoding="utf-8")
+    done = bench.run("agent.py")
+    assert done.stdout == b"49\n", done.stderr.decode()
+    run = Run(bench, bench.store.path(bench.store.ids()[0]), done)
+    assert [note.slug for note, _ in run.tape.notes] == ["child"]
+    verified = run.verify()
+    assert verified.status == 1
+    assert verified.divergences[0]["site"]["source"] == "child.start()"
+    assert b"a process works" not in run.replay().stderr
+
+
+IN_CODE = """
+import multiprocessing as mp, reenact, work
+
+@reenact.record
+def job(number):
+    queue = mp.SimpleQueue()
+    child = mp.Process(target=work.square_into, args=(queue, number))
+    child.start()
+    child.join()
+    return queue.get()
+
+if __name__ == "__main__":
+    print(job(7))
+"""

@@ -8,6 +8,7 @@ import gc
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -21,6 +22,7 @@ from reenact.engine.lane import MUTED, enter
 from reenact.engine.session import Session
 from reenact.launch import manifest as manifests
 from reenact.launch import running
+from reenact.launch.offspring import Offspring
 from reenact.launch.settings import Settings
 from reenact.launch.spec import SPEC, Report, Spec
 from reenact.launch.workspace import Workspace
@@ -87,6 +89,8 @@ def begin(
     installed = Installed()
     installed.install()
     installed.bound(spec.boundaries, session.note)
+    if session.recording:
+        installed.offspring = partial(Offspring.of, Path(spec.tape), installed)
     installed.take_process(session, spec.terminal, finish, Path(spec.tape).parent, files, others)
     tape = session.plan.prefix
     where = manifests.decode(tape.manifest).machine if tape is not None else None

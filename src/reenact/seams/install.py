@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
@@ -67,7 +67,6 @@ SEAMS: dict[str, Seam] = {
     "uuid_utils": entropy.install_uuid_utils,
     "uuid_utils.compat": entropy.install_uuid_utils,
     "fastuuid": entropy.install_uuid_utils,
-    **dict.fromkeys(processes.STARTERS, processes.meet_shared),
 }
 
 
@@ -79,6 +78,8 @@ class Installed:
         self._done: set[int] = set()
         self._finder = _Finder(self)
         self._seams = dict(SEAMS)
+        self._processes: processes.Processes | None = None
+        self.offspring: processes.Offspring | None = None
         self._shared = False
         self._tools: dict[str, list[list[str]]] = {}
         self._note: Callable[[str, str], None] | None = None
@@ -126,8 +127,7 @@ class Installed:
         sqlite.install(self._patches, session, recorded)
         seam = children.install(self._patches, session, others)
         loop_children.install(self._patches, session, seam)
-        started = processes.Processes(session, seam)
-        self._seams.update(started.seams() | channels.Channels(started).seams())
+        self._meet_processes(session, seam)
 
     def become(self, uname: Sequence[str], processors: int | None, usable: Sequence[int]) -> None:
         """What the agent asks of this machine is answered as the recorded one did (replay)."""
@@ -147,6 +147,26 @@ class Installed:
         """Whether there is something to meet in a module of that name."""
         return name in self._seams or name in self._tools
 
+    def join_process(self, session: Session) -> None:
+        """This process was started by a run, whose seams it may have, and `session` is its own."""
+        seam = children.Children(session, None)
+        if self._processes is None:
+            self._meet_processes(session, seam)
+        else:
+            self._processes.join(session, seam)
+        self.share_process()
+
+    def _meet_processes(self, session: Session, seam: children.Children) -> None:
+        self._processes = processes.Processes(session, seam, self.offspring)
+        self._also(self._processes.seams() | channels.Channels(self._processes).seams())
+
+    def _also(self, seams: Mapping[str, Seam]) -> None:
+        """Meets these modules, too."""
+        self._seams.update(seams)
+        for name in seams:
+            if name in sys.modules:
+                self.meet(name, sys.modules[name])
+
     def share_process(self) -> None:
         """Meets what runs share with each other and with the rest of a long-lived process."""
         output.meet_streams(self._patches)
@@ -154,6 +174,8 @@ class Installed:
             self._shared = True
             entropy.install_shared(self._patches)
             children.meet_shared(self._patches)
+            if self._processes is None:
+                self._also(dict.fromkeys(processes.STARTERS, processes.meet_shared))
 
     def meet(self, name: str, module: ModuleType) -> None:
         """Puts the seam of one library in place, once per module object: two names may be one module."""

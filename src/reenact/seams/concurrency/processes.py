@@ -11,8 +11,9 @@ import os
 import pickle
 import weakref
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from types import ModuleType
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -33,16 +34,33 @@ STARTERS = tuple(f"multiprocessing.popen_{method}" for method in ("fork", "spawn
 """The modules that start processes, one for each way to do it."""
 
 _NAME = "_reenact_name"
+_JOINS = "_reenact_joins"
 
 _encode, _decode = msgspec.msgpack.Encoder().encode, msgspec.msgpack.Decoder(int | None).decode
 
 
-class Processes:
-    """The processes of one run that is the whole process."""
+class Joining(Protocol):
+    """What a process gets along when it is started. It is pickled with what a fresh one is to do, before the rest."""
 
-    def __init__(self, session: Session, children: Children) -> None:
+    def recorded(self) -> AbstractContextManager[None]:
+        """What happens inside, in that process, is on a tape of its own. Never raises."""
+
+
+Offspring = Callable[[str], Joining]
+
+
+class Processes:
+    """The processes that one run starts. `offspring` makes what they get along (recording)."""
+
+    def __init__(self, session: Session, children: Children, offspring: Offspring | None = None) -> None:
+        self.join(session, children)
+        self._offspring = offspring
+
+    def join(self, session: Session, children: Children) -> None:
+        """This is a process that was started, and a run of its own from now on."""
         self._session = session
         self._children = children
+        self._offspring = None
 
     def lane(self) -> Lane | None:
         """The lane of the calling code, if that is in this run."""
@@ -81,7 +99,9 @@ class Processes:
 
     def _meet_process(self, module: ModuleType, patches: Patches) -> None:
         """`multiprocessing.process`: its processes stand in a set, and are asked in that order whether they live."""
-        meet_hash(module.BaseProcess, patches)
+        process = module.BaseProcess
+        meet_hash(process, patches)
+        patches.set(process, "_bootstrap", _recorded(process._bootstrap))
 
     def _meet_popen(self, module: ModuleType, patches: Patches) -> None:
         """`multiprocessing.popen_fork`, `.popen_spawn_posix` and `.popen_forkserver`."""
@@ -109,7 +129,11 @@ class Processes:
             def perform() -> bytes:
                 nonlocal started
                 started = True
-                real(self_, process)
+                self._give_along(process)
+                try:
+                    real(self_, process)
+                finally:
+                    vars(process).pop(_JOINS, None)
                 return b"%d" % self_.pid
 
             if self_.method == "forkserver":
@@ -123,6 +147,18 @@ class Processes:
                 self_.finalizer = weakref.finalize(self_, util.close_fds, self_.sentinel, other)
 
         return _launch
+
+    def _give_along(self, process: Any) -> None:
+        if self._offspring is None:
+            return
+        try:
+            joining = self._offspring(process.name)
+        except Exception as error:  # noqa: BLE001  a fault of ours never reaches the agent
+            self._session.fault(error)
+            return
+        state = {_JOINS: joining, **vars(process)}  # what is unpickled first is in place for the rest
+        vars(process).clear()
+        vars(process).update(state)
 
     def _polling(self, real: Callable[..., int | None]) -> Callable[..., int | None]:
         def poll(self_: Any, flag: int = os.WNOHANG) -> int | None:
@@ -154,6 +190,17 @@ class Processes:
 
         method.__name__ = real.__name__
         return method
+
+
+def _recorded(real: Callable[..., int]) -> Callable[..., int]:
+    """All that a process does, in that process."""
+
+    def _bootstrap(self: Any, *args: Any, **kwargs: Any) -> int:
+        joining: Joining | None = vars(self).pop(_JOINS, None)
+        with joining.recorded() if joining is not None else nullcontext():
+            return real(self, *args, **kwargs)
+
+    return _bootstrap
 
 
 def meet_shared(module: ModuleType, patches: Patches) -> None:

@@ -59,6 +59,10 @@ class _SemLock(_multiprocessing.SemLock):  # type: ignore[misc]
             return bool(super()._is_mine())
         return self._held > 0 and self._owner == _real.get_ident()
 
+    def _after_fork(self) -> None:
+        self._held = 0
+        super()._after_fork()
+
     def _get_value(self) -> int:
         return self._ask("ask a semaphore for its value", super()._get_value)
 
