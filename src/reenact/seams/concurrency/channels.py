@@ -15,17 +15,13 @@ from typing import Any
 
 import msgspec
 
-from reenact import _real
-from reenact.engine.divergence import Datum, Divergence, What
 from reenact.engine.lane import Lane
-from reenact.errors import DivergenceError
 from reenact.seams.concurrency.processes import Processes
 from reenact.seams.patch import Patches
 from reenact.tape.event import Kind
 from reenact.tape.redact import PLACEHOLDER
 
 _PLACEHOLDER = PLACEHOLDER.encode()
-_MEMORY = "memory is shared with other processes: what they write to it is not on tape, and a replay ends there"
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode_message = msgspec.msgpack.Decoder(bytes | None).decode
@@ -43,8 +39,8 @@ class Channels:
         return {
             "multiprocessing.connection": self._meet_connections,
             "multiprocessing.synchronize": partial(_meet_semaphores, self),
-            "multiprocessing.heap": self._meet_memory,
-            "multiprocessing.shared_memory": self._meet_memory,
+            "multiprocessing.heap": partial(self._meet_memory, "Arena"),
+            "multiprocessing.shared_memory": partial(self._meet_memory, "SharedMemory"),
         }
 
     def lane(self) -> Lane | None:
@@ -134,21 +130,21 @@ class Channels:
 
     # Memory
 
-    def _meet_memory(self, module: ModuleType, patches: Patches) -> None:
-        """Values, arrays and barriers lie in memory of `heap`."""
-        kind = module.Arena if module.__name__.endswith("heap") else module.SharedMemory
-        real = kind.__init__
+    def _meet_memory(self, kind: str, module: ModuleType, patches: Patches) -> None:
+        holder = getattr(module, kind)
+        real = holder.__init__
 
         def __init__(self_: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807  it takes the place of one
             lane = self.lane()
-            if lane is not None and lane.session is not None:
-                if self._processes.replaying:
-                    lane.session.latch(Divergence(What.EXTRA, lane.path, actual=Datum("process", "share memory")))
-                    raise DivergenceError("what other processes write to shared memory is not on tape")
-                lane.session.note("child", _MEMORY, _real.getframe(1))
+            attached = kind == "SharedMemory" and not (kwargs.get("create") or args[1:2] == (True,))
+            if lane is not None and attached:
+                self._processes.memory.made(lane, None)
             real(self_, *args, **kwargs)
+            if lane is not None and not attached:
+                self._processes.memory.made(lane, self_)
 
-        patches.set(kind, "__init__", __init__)
+        __init__.__wrapped__ = real  # type: ignore[attr-defined]
+        patches.set(holder, "__init__", __init__)
 
 
 def _meet_semaphores(channels: Channels, module: ModuleType, patches: Patches) -> None:

@@ -26,6 +26,7 @@ from reenact.engine.lane import Lane, get_lane, muted
 from reenact.engine.session import Session
 from reenact.errors import DivergenceError
 from reenact.seams.concurrency.identity import meet_hash
+from reenact.seams.concurrency.memory import Memory
 from reenact.seams.patch import Patches
 from reenact.seams.system.children import Children
 from reenact.tape.event import Failed, Kind, PartKind
@@ -61,6 +62,7 @@ class Processes:
         self._session = session
         self._children = children
         self._offspring = None
+        self.memory = Memory(session)
 
     def lane(self) -> Lane | None:
         """The lane of the calling code, if that is in this run."""
@@ -80,6 +82,7 @@ class Processes:
     def heard(self, event: int) -> None:
         """Something has come from another process, and it may have changed files before."""
         self._children.heard(event)
+        self.memory.heard(event)
 
     def clean(self, data: bytes) -> bytes:
         """What may be on tape of it."""
@@ -180,6 +183,7 @@ class Processes:
         popen.returncode = _decode(told)
         if popen.returncode is not None:
             self._children.over(event)
+            self.memory.heard(event)
         return popen.returncode  # type: ignore[no-any-return]
 
     def _below(self, real: Callable[..., None]) -> Callable[..., None]:
