@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Mapping
+
 import pytest
 
 from reenact.launch import manifest as manifests
@@ -28,6 +31,9 @@ def square_into(queue, number):
 def fail(number):
     started(number)
     raise ValueError(f"not {number}")
+
+def given(value):
+    return value
 
 def die(number):
     started(number)
@@ -283,15 +289,20 @@ PROGRAMS = {
 METHODS = ("fork", "spawn", "forkserver")
 
 
-def recorded(bench: Bench, body: str, method: str) -> Run:
+def recorded(bench: Bench, body: str, method: str, env: Mapping[str, str] | None = None) -> Run:
     (bench.folder / "work.py").write_text(WORK, encoding="utf-8")
     lines = "\n".join(line[4:] for line in body.strip("\n").splitlines())
     end = f'if __name__ == "__main__":\n    mp.set_start_method("{method}")\n    main()\n'
-    return bench.record(f"{HEAD}{lines}\n\n{end}")
+    return bench.record(f"{HEAD}{lines}\n\n{end}", env=env)
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("name", PROGRAMS)
+FRESH = ("map", "an exception of a worker", "a pool", "processes, queues and an event", "a manager", "shared memory")
+"""What is tried where a process begins afresh, and so gets all that it is to do as a pickle."""
+
+
+@pytest.mark.parametrize(
+    ("name", "method"), [*((name, "fork") for name in PROGRAMS), *itertools.product(FRESH, ("spawn", "forkserver"))]
+)
 def test_what_processes_answered_comes_back_and_none_is_started(bench: Bench, name: str, method: str) -> None:
     run = recorded(bench, PROGRAMS[name], method)
     assert run.status == (name == "an exception that ends the program"), run.stderr.decode()
@@ -373,6 +384,33 @@ def test_a_replay_ends_where_so_much_memory_is_shared_that_it_is_not_kept(bench:
     found = verified.divergences[0]
     assert (found["what"], found["actual"]["name"]) == ("extra", "share memory")
     assert found["site"]["source"] == 'numbers = mp.RawArray("b", 2**21)'
+
+
+def test_a_credential_that_goes_to_a_process_and_back_is_not_on_tape(bench: Bench) -> None:
+    key = "sk-this-is-nothing-but-a-test-of-length"
+    run = recorded(bench, """
+        with ProcessPoolExecutor(1) as pool:
+            print(pool.submit(work.given, {"key": os.environ["OPENAI_API_KEY"], "rest": 1}).result()["rest"])
+    """, "fork", env={"OPENAI_API_KEY": key})  # fmt: skip
+    assert run.text == "1\n"
+    assert run.verify().passed
+    held = [part.data for event in run.tape.events for _, part in event.parts]
+    held += [run.tape.body(event) for event in run.tape.events]
+    assert not any(key.encode() in data for data in held)
+
+
+def test_a_fault_in_a_process_is_told_and_reaches_nobody(bench: Bench) -> None:
+    run = recorded(bench, """
+        import pathlib
+        [tape] = pathlib.Path(".reenact").glob("*.tape")
+        tape.with_suffix("").write_text("no folder can be made here")
+        with ProcessPoolExecutor(1) as pool:
+            print(pool.submit(work.square, 3).result())
+    """, "fork")  # fmt: skip
+    assert (run.status, run.text) == (0, "9\n"), run.stderr.decode()
+    assert [note.slug for note, _ in run.tape.notes] == ["fault"]
+    assert b"Process-1 is not on tape whole" in run.stderr
+    assert run.verify().passed
 
 
 def test_a_run_in_code_says_that_it_starts_processes_and_its_replay_starts_none(bench: Bench) -> None:

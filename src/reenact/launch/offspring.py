@@ -24,10 +24,10 @@ from reenact.launch import closing, entry
 from reenact.launch import manifest as manifests
 from reenact.seams.install import Installed
 from reenact.seams.system import socket
-from reenact.tape.close import being_written
+from reenact.tape.close import being_written, faults_beside
 from reenact.tape.event import Ended, Kind, Note, Start
 from reenact.tape.reader import Recording, read
-from reenact.tape.store import Store
+from reenact.tape.store import SUFFIX, Store
 from reenact.tape.writer import TapeWriter
 
 _SHOWN = 3
@@ -52,9 +52,11 @@ class Offspring:
     def __reduce__(self) -> tuple[Any, ...]:
         return _arrive, (str(self._folder), self._manifest, self._name)
 
-    def begin(self) -> None:
-        """Begins the run of this process; what is done is in it from `recorded` on. Never raises."""
-        with muted(), contextlib.suppress(Exception):  # a fault of ours never reaches the agent
+    def begin(self, *, fresh: bool = False) -> None:
+        """Begins the run of this process, which is no fork if `fresh`. What `recorded` encloses is in it."""
+        with muted(), self._faults_told():
+            if fresh:
+                self._installed.install()
             run_id, path = Store(self._folder).new(self._name)
             manifest = msgspec.structs.replace(
                 manifests.decode(self._manifest),
@@ -89,21 +91,30 @@ class Offspring:
             self._end(session)
 
     def _end(self, session: Session) -> None:
-        with muted(), contextlib.suppress(Exception):  # it is among the faults already
+        with muted(), self._faults_told():
             session.keep(Ended(session.elapsed(), None))
             session.commit()
             session.dissolve()
             if session.writer is not None:
                 session.writer.close()
+            if session.faults:
+                raise RuntimeError(session.faults[0])
+
+    @contextlib.contextmanager
+    def _faults_told(self) -> Iterator[None]:
+        """A fault of ours never reaches the agent: the run that started this process tells it."""
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001
+            beside = faults_beside(self._folder.with_suffix(SUFFIX))
+            with contextlib.suppress(OSError), beside.open("a", encoding="utf-8") as file:
+                file.write(f"{self._name} is not on tape whole: {type(error).__name__}: {error}\n")
 
 
 def _arrive(folder: str, manifest: bytes, name: str) -> Offspring:
     """In a fresh process, before the rest of what it is to do is unpickled."""
-    installed = Installed()
-    offspring = Offspring(Path(folder), manifest, name, installed)
-    with muted(), contextlib.suppress(Exception):  # a fault of ours never reaches the agent
-        installed.install()
-        offspring.begin()
+    offspring = Offspring(Path(folder), manifest, name, Installed())
+    offspring.begin(fresh=True)
     return offspring
 
 

@@ -112,7 +112,7 @@ class Channels:
             if lane is None:
                 return real(address)
             made: list[Any] = []
-            self.ask(lane, Kind.CONNECT, "connect to a process", lambda: made.append(real(address)), b"%r" % (address,))
+            self.ask(lane, Kind.PIPE, "connect to a process", lambda: made.append(real(address)), b"%r" % (address,))
             return made[0] if made else make()[0]
 
         return SocketClient
