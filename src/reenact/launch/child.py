@@ -22,10 +22,10 @@ from reenact.engine.lane import MUTED, enter
 from reenact.engine.session import Session
 from reenact.launch import manifest as manifests
 from reenact.launch import running
-from reenact.launch.offspring import Offspring
 from reenact.launch.settings import Settings
 from reenact.launch.spec import SPEC, Report, Spec
 from reenact.launch.workspace import Workspace
+from reenact.seams.concurrency.processes import Joining
 from reenact.seams.install import Installed
 from reenact.seams.system import socket
 from reenact.seams.system.children import Others
@@ -90,7 +90,7 @@ def begin(
     installed.install()
     installed.bound(spec.boundaries, session.note)
     if session.recording:
-        installed.offspring = partial(Offspring.of, Path(spec.tape), installed)
+        installed.offspring = partial(_offspring, Path(spec.tape), installed)
     installed.take_process(session, spec.terminal, finish, Path(spec.tape).parent, files, others)
     tape = session.plan.prefix
     where = manifests.decode(tape.manifest).machine if tape is not None else None
@@ -103,6 +103,12 @@ def begin(
     if tape is not None:
         gc.collect()  # what all this has left over is not for the program to find: it may count what it collects
     enter(session.main)
+
+
+def _offspring(tape: Path, installed: Installed, name: str) -> Joining:
+    from reenact.launch.offspring import Offspring  # noqa: PLC0415  few programs start processes
+
+    return Offspring.of(tape, installed, name)
 
 
 def _once_here(function: Callable[[], None]) -> Callable[[], None]:

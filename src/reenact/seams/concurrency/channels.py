@@ -7,7 +7,6 @@ tape, in its turn; in replay nobody is at the other end.
 from __future__ import annotations
 
 import io
-import pickletools
 from collections.abc import Callable, Iterable
 from functools import partial
 from types import ModuleType
@@ -122,6 +121,8 @@ class Channels:
         cleaned = self._processes.clean(message)
         if _PLACEHOLDER not in cleaned:
             return message
+        import pickletools  # hardly ever needed
+
         try:
             told = [f"{op.name} {arg!r}" for op, arg, _ in pickletools.genops(message) if op.name != "FRAME"]
         except ValueError:  # it is no pickle

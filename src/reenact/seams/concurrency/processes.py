@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-import pickle
+import sys
 import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -232,4 +232,5 @@ def _about(popen: Any, process: Any) -> bytes:
 
 
 def _revive(failed: Failed) -> BaseException:
-    return failure.decode(failed, (pickle,))
+    modules = [module for name in ("pickle", "_pickle") if (module := sys.modules.get(name)) is not None]
+    return failure.decode(failed, modules)
