@@ -7,7 +7,7 @@ import signal
 import pytest
 
 from reenact.testing import ModelServer
-from tests.runs import Bench, settings
+from tests.runs import Bench, same, settings
 from tests.sdk.wire import Wire
 from tests.seams.held import Held
 
@@ -233,7 +233,9 @@ def test_what_a_program_forks_ends_nothing_but_itself(bench: Bench) -> None:
     """)
     assert run.status == 0, run.stderr.decode()
     assert run.text.splitlines()[:-1] == ["3", "-6", "4", "-15", "in the child", "3"]
-    run.reproduced()
+    assert [(note.slug, site.line) for note, site in run.tape.notes if site is not None] == [("child", 4)]
+    assert run.verify().passed
+    same(run.stdout, run.replay().stdout, "stdout recorded and replayed")
 
 
 def test_another_output_is_a_divergence_at_its_line(bench: Bench) -> None:

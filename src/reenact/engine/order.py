@@ -230,6 +230,14 @@ class Order:
             strand.granted = True
             strand.wake()
 
+    def forsake(self) -> None:
+        """This process is a fork: nobody else is there, and whoever held the lock is not, either."""
+        self._lock = _real.RLock()
+        self._over = True
+        self._running = self.lone = None
+        for queue in (self._ready, self._arrived, self._wanted, self._loose):
+            queue.clear()
+
     def want(self, tick: int, strand: Strand) -> None:
         """The strand goes on with `tick` when that comes (replay). It may want many, and may run meanwhile."""
         with self._lock:

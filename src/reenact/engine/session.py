@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import linecache
+import os
 import traceback
 from collections.abc import Callable
 from types import CodeType, FrameType
@@ -15,7 +16,7 @@ from reenact import _real
 from reenact.engine.boundary import DRIFTED, Boundary
 from reenact.engine.divergence import Compared, Divergence, Site, What
 from reenact.engine.gate import Gate
-from reenact.engine.lane import Lane, get_lane, muted, type_of_draw
+from reenact.engine.lane import MUTED, Lane, enter, get_lane, muted, type_of_draw
 from reenact.engine.normalize import Normalizer
 from reenact.engine.order import Order, Strand
 from reenact.engine.place import NAMES, Place, agent_place, name_of
@@ -28,6 +29,17 @@ from reenact.tape.reader import Recording
 from reenact.tape.writer import TapeWriter
 
 _LAST = 1e-6
+_SESSIONS: WeakSet[Session] = WeakSet()
+
+
+def _forsake() -> None:
+    """This process is a fork. What it does is no part of its parent's runs, and their tapes are not its own."""
+    enter(MUTED)
+    for session in list(_SESSIONS):
+        session.forsake()
+
+
+os.register_at_fork(after_in_child=_forsake)
 
 
 class Look(Protocol):
@@ -96,6 +108,7 @@ class Session:
         self._flushing = _real.RLock()
         self.committed = 0  # when that was last done: ns since the run began
         self.now = 0
+        _SESSIONS.add(self)
         self.main = self.bear("0", "main")
         self.order.begin(self.strand())
         self.order.handed = self.handed
@@ -116,9 +129,19 @@ class Session:
 
     def dissolve(self) -> None:
         """The run is over, and the process goes on: what its lanes do from now on is not ours to see."""
+        self._end_lanes()
+        self.order.dissolve()
+
+    def forsake(self) -> None:
+        """This process is a fork of the run's: it goes on outside of the run."""
+        self._end_lanes()
+        self.order.forsake()
+        if self.writer is not None:
+            self.writer.forsake()
+
+    def _end_lanes(self) -> None:
         for lane in list(self._alive):
             lane.session, lane.live, lane.keeps = None, False, False
-        self.order.dissolve()
 
     def strand(self) -> Strand:
         """The calling thread."""

@@ -8,6 +8,7 @@ import gc
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -25,6 +26,7 @@ from reenact.launch import running
 from reenact.launch.settings import Settings
 from reenact.launch.spec import SPEC, Report, Spec
 from reenact.launch.workspace import Workspace
+from reenact.seams.concurrency.processes import Joining
 from reenact.seams.install import Installed
 from reenact.seams.sockets.watch import watch
 from reenact.seams.system.children import Others
@@ -55,7 +57,6 @@ def start(text: str) -> None:
     # Registered first, so called last, after everything that the program registers
     atexit.register(finish)
     begin(session, spec, finish, files, files or workspace)
-    os.register_at_fork(after_in_child=lambda: enter(MUTED))
 
 
 def restore_hash_seed(spec: Spec) -> None:
@@ -105,6 +106,8 @@ def begin(
     installed = Installed()
     installed.install()
     installed.bound(spec.boundaries, session.note)
+    if session.recording:
+        installed.offspring = partial(_offspring, Path(spec.tape), installed)
     installed.take_process(session, spec.terminal, finish, Path(spec.tape).parent, files, others)
     tape = session.plan.prefix
     where = manifests.decode(tape.manifest).machine if tape is not None else None
@@ -117,6 +120,12 @@ def begin(
     if tape is not None:
         gc.collect()  # what all this has left over is not for the program to find: it may count what it collects
     enter(session.main)
+
+
+def _offspring(tape: Path, installed: Installed, name: str) -> Joining:
+    from reenact.launch.offspring import Offspring  # noqa: PLC0415  few programs start processes
+
+    return Offspring.of(tape, installed, name)
 
 
 def _once_here(function: Callable[[], None]) -> Callable[[], None]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from reenact.tape import close as tapes
-from reenact.tape.event import Kind
+from reenact.tape.event import Kind, Note
 from reenact.tape.reader import Recording
 
 
-def close(path: Path, status: int | None) -> Recording:
+def close(path: Path, status: int | None, notes: Iterable[Note] = ()) -> Recording:
     """As `tape.close.close`."""
-    return tapes.close(path, status, _counts)
+    return tapes.close(path, status, _counts, notes)
 
 
 def _counts(recording: Recording) -> dict[str, int]:

@@ -19,6 +19,7 @@ from reenact.launch.manifest import Manifest
 
 _MAIN = "__main__"
 _BLOCK = "block:"
+_PROCESS = "process:"
 
 
 def name_of(function: Callable[..., Any]) -> str:
@@ -32,9 +33,19 @@ def block(name: str, occurrence: int) -> str:
     return f"{_BLOCK}{name}#{occurrence}"
 
 
+def process(name: str) -> str:
+    """The name of a process of multiprocessing that a recorded run has started."""
+    return f"{_PROCESS}{name}"
+
+
+def is_process(entry: str) -> bool:
+    """Whether it is a process, which is part of the run that started it."""
+    return entry.startswith(_PROCESS)
+
+
 def is_function(entry: str) -> bool:
     """Whether the entry is a function, which can be called again by itself."""
-    return bool(entry) and not entry.startswith(_BLOCK)
+    return bool(entry) and not entry.startswith((_BLOCK, _PROCESS))
 
 
 def main_module() -> str:

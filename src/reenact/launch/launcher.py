@@ -15,7 +15,7 @@ import msgspec
 
 from reenact import _real
 from reenact.errors import ArgumentError, UsageError
-from reenact.launch import closing, entry, interpreter, running, supervise, world
+from reenact.launch import closing, entry, interpreter, offspring, running, supervise, world
 from reenact.launch import manifest as manifests
 from reenact.launch.command import Command
 from reenact.launch.manifest import Manifest
@@ -97,7 +97,7 @@ def record(command: Command, store: Store, name: str | None = None, *, deep: boo
         raise UsageError(NOT_STARTED.format(python=command.python, reason=error.strerror)) from error
     finally:
         writer.close()  # held until now, so that the tape is seen to be written throughout
-    recording = closing.close(path, status)
+    recording = closing.close(path, status, offspring.gathered(path))
     if not recording.lanes and (status == HOOK_FAILED or not _hook_runs(command)):
         store.remove(path)
         raise UsageError(NOT_RECORDED if status == HOOK_FAILED else HOOK_MISSING.format(python=command.python))
@@ -163,6 +163,11 @@ def replay(
 
 def _command(recording: Recording, manifest: Manifest) -> Command:
     """What to run: the program again, or for a recorded function a process that calls it."""
+    if entry.is_process(manifest.entry):
+        whole = recording.path.parent.name
+        raise UsageError(
+            f"{manifest.name} is a process that {whole} started, and is replayed as what {whole} saw of it"
+        )
     python, flags = world.python_for(manifest), tuple(manifest.flags)
     if not entry.is_function(manifest.entry):
         return Command(python, flags, tuple(manifest.target))

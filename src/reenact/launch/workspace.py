@@ -55,6 +55,8 @@ class Workspace:
                     except OSError as error:
                         self.unrestored.append(f"{saw.path} could not be put in place: {error.strerror}")
 
+    meanwhile = after_child
+
     def differences(self) -> Iterable[Divergence]:
         """Where the replay leaves other files behind than the recorded run."""
         if self.enclosed is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
@@ -15,7 +15,7 @@ from reenact.engine.session import Session
 from reenact.errors import UsageError
 from reenact.seams import tools
 from reenact.seams.concurrency import asyncio as asyncio_seam
-from reenact.seams.concurrency import blocking, identity, threads
+from reenact.seams.concurrency import blocking, channels, identity, processes, threads
 from reenact.seams.patch import Patches
 from reenact.seams.sockets import blocking as sockets
 from reenact.seams.sockets import tls, transports, waits
@@ -79,6 +79,9 @@ class Installed:
         self._patches = Patches()
         self._done: set[int] = set()
         self._finder = _Finder(self)
+        self._seams = dict(SEAMS)
+        self._processes: processes.Processes | None = None
+        self.offspring: processes.Offspring | None = None
         self._shared = False
         self._tools: dict[str, list[list[str]]] = {}
         self._note: Callable[[str, str], None] | None = None
@@ -98,7 +101,7 @@ class Installed:
         waits.install(self._patches)
         tls.install(self._patches)
         transports.install(self._patches)
-        for name in SEAMS:
+        for name in self._seams:
             module = sys.modules.get(name)
             if module is not None:
                 self.meet(name, module)
@@ -128,7 +131,9 @@ class Installed:
             native.watch(session, self._patches)
         files.meet_listings(self._patches, session, store)
         sqlite.install(self._patches, session, recorded)
-        loop_children.install(self._patches, session, children.install(self._patches, session, others))
+        seam = children.install(self._patches, session, others)
+        loop_children.install(self._patches, session, seam)
+        self._meet_processes(session, seam)
 
     def become(self, uname: Sequence[str], processors: int | None, usable: Sequence[int]) -> None:
         """What the agent asks of this machine is answered as the recorded one did (replay)."""
@@ -146,7 +151,27 @@ class Installed:
 
     def met(self, name: str) -> bool:
         """Whether there is something to meet in a module of that name."""
-        return name in SEAMS or name in self._tools
+        return name in self._seams or name in self._tools
+
+    def join_process(self, session: Session) -> None:
+        """This process was started by a run, whose seams it may have, and `session` is its own."""
+        seam = children.Children(session, None)
+        if self._processes is None:
+            self._meet_processes(session, seam)
+        else:
+            self._processes.join(session, seam)
+        self.share_process()
+
+    def _meet_processes(self, session: Session, seam: children.Children) -> None:
+        self._processes = processes.Processes(session, seam, self.offspring)
+        self._also(self._processes.seams() | channels.Channels(self._processes).seams())
+
+    def _also(self, seams: Mapping[str, Seam]) -> None:
+        """Meets these modules, too."""
+        self._seams.update(seams)
+        for name in seams:
+            if name in sys.modules:
+                self.meet(name, sys.modules[name])
 
     def share_process(self) -> None:
         """Meets what runs share with each other and with the rest of a long-lived process."""
@@ -155,14 +180,16 @@ class Installed:
             self._shared = True
             entropy.install_shared(self._patches)
             children.meet_shared(self._patches)
+            if self._processes is None:
+                self._also(dict.fromkeys(processes.STARTERS, processes.meet_shared))
 
     def meet(self, name: str, module: ModuleType) -> None:
         """Puts the seam of one library in place, once per module object: two names may be one module."""
         if id(module) not in self._done:
             self._done.add(id(module))
             with muted():
-                if name in SEAMS:
-                    SEAMS[name](module, self._patches)
+                if name in self._seams:
+                    self._seams[name](module, self._patches)
                 for names in self._tools.get(name, ()):
                     self._meet_tool(module, names)
 

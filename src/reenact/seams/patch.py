@@ -8,7 +8,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
-from types import ModuleType
+from types import FunctionType, ModuleType
 
 _ABSENT = object()
 _KEEP_BOUND = (
@@ -44,6 +44,8 @@ class Patches:
 
     def function(self, module: ModuleType, name: str, value: object) -> None:
         """Replaces a module's function, also where other modules have bound it by name already."""
+        if isinstance(value, FunctionType):
+            value.__module__, value.__qualname__ = module.__name__, name  # by which it is pickled
         old = self.set(module, name, value)
         for name_of_other, alias in self._bound(old):
             other = sys.modules.get(name_of_other)

@@ -36,10 +36,10 @@ _program_of = msgspec.json.Decoder(_Program).decode
 _status_of = msgspec.json.Decoder(_Status).decode
 
 
-def close(path: Path, status: int | None, count: Count | None = None) -> Recording:
+def close(path: Path, status: int | None, count: Count | None = None, notes: Iterable[ev.Note] = ()) -> Recording:
     """Ends the tape of a run whose process is gone. `status` is its exit status, None when nobody saw it.
 
-    `count` gives further rows of the table `run`: what those count who know what the bytes mean.
+    `count` gives further rows of the table `run`: what those count who know what the bytes mean. `notes` are added.
     The journal is packed anew: while it was written each commit had to be readable by itself, and the
     agent waited for it.
     Closing a closed tape changes nothing.
@@ -53,9 +53,10 @@ def close(path: Path, status: int | None, count: Count | None = None) -> Recordi
             extra = []
         faults = faults_beside(path)
         if faults.is_file():
-            fault = ev.Note("fault", faults.read_text(encoding="utf-8", errors="replace"), -1)
-            extra.append(fault)
-            recording.notes.append((fault, None))
+            notes = [*notes, ev.Note("fault", faults.read_text(encoding="utf-8", errors="replace"), -1)]
+        for note in notes:
+            extra.append(note)
+            recording.notes.append((note, None))
         recording.summary.update(summary_of(recording) | dict(count(recording) if count is not None else {}))
         _rewrite(path, recording, extra)
         faults.unlink(missing_ok=True)

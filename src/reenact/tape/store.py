@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,6 +79,8 @@ class Store:
         if name == "last":
             return self._last(ids)
         found = [name] if name in ids else [run_id for run_id in ids if run_id.startswith(name)]
+        if not found:
+            found = [f"{path.parent.name}/{path.stem}" for path in self._of_processes() if path.stem.startswith(name)]
         if len(found) == 1:
             return self.path(found[0])
         if found:
@@ -86,6 +89,10 @@ class Store:
             f"It holds: {', '.join(ids[:8])}" if ids else "It holds no runs; record one with: reenact record agent.py"
         )
         raise RunNotFoundError(f"no run {name!r} in {self.root}. {known}")
+
+    def _of_processes(self) -> list[Path]:
+        """The tapes of processes that runs have started: each run has a folder of them."""
+        return sorted(self.root.glob(f"*/*{SUFFIX}"))
 
     def _last(self, ids: list[str]) -> Path:
         started: list[tuple[int, str]] = []
@@ -104,3 +111,4 @@ class Store:
         """Deletes a tape and what SQLite keeps beside it."""
         for extra in ("", "-wal", "-shm", "-journal", "-faults"):
             path.with_name(path.name + extra).unlink(missing_ok=True)
+        shutil.rmtree(path.with_suffix(""), ignore_errors=True)  # tapes of the processes that it started

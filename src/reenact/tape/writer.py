@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import sqlite3
 from pathlib import Path
 
@@ -24,6 +25,7 @@ class TapeWriter:
         self._pending: list[AnyRecord] = []
         self._unwritten: list[Piece] = []
         self._lock = _real.allocate_lock()
+        self._forsaken = False
         self.commits = 0
         self.append = self._pending.append  # as `add`, where a commit is due before memory is
 
@@ -49,12 +51,16 @@ class TapeWriter:
 
     def add(self, record: AnyRecord) -> None:
         """Keeps a record in memory; it rides along with the next commit."""
+        if self._forsaken:
+            return
         self._pending.append(record)
         if len(self._pending) > _SPILL_RECORDS:
             self.commit()
 
     def commit(self) -> Piece | None:
         """Makes every record so far durable. The piece that holds them, None when there were none."""
+        if self._forsaken:
+            return None
         with self._lock:
             records = self._pending[:]
             if records:
@@ -82,8 +88,15 @@ class TapeWriter:
             self._db.execute("ROLLBACK")
             raise
 
+    def forsake(self) -> None:
+        """This process is a fork, and the tape its parent's. Nothing more is done to it; not even closed may it be."""
+        self._forsaken = True
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._db))
+
     def close(self) -> None:
         """Commits and lets go of the file; the WAL stays for whoever finishes the tape."""
+        if self._forsaken:
+            return
         self.commit()
         with self._lock:
             self._db.close()

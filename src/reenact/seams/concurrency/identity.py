@@ -30,8 +30,13 @@ def install(patches: Patches) -> None:
     patches.set(asyncio, "as_completed", as_completed)
     patches.function(asyncio.tasks, "as_completed", as_completed)
     for kind in (concurrent.futures.Future, threading.Thread):
-        patches.set(kind, "__init__", _numbered(kind.__init__))
-        patches.set(kind, "__hash__", _hash)
+        meet_hash(kind, patches)
+
+
+def meet_hash(kind: Any, patches: Patches) -> None:
+    """What is of this class gets a hash that follows from the lane that makes it."""
+    patches.set(kind, "__init__", _numbered(kind.__init__))
+    patches.set(kind, "__hash__", _hash)
 
 
 def number(thing: Any, lane: Lane) -> None:

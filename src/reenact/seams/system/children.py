@@ -43,6 +43,9 @@ class Others(Protocol):
     def after_child(self, event: int) -> None:
         """One has ended, as the run knows by that event."""
 
+    def meanwhile(self, event: int) -> None:
+        """One has told something by that event, and goes on."""
+
 
 class _Told(msgspec.Struct, array_like=True):
     """What waiting for a child gave: its status, or None where it still runs; what it had written by then."""
@@ -110,6 +113,12 @@ class Children:
         """What may be on tape of it."""
         return redact_content("", data, self._secrets)
 
+    def blanked(self, data: bytes) -> bytes:
+        """What may be on tape of it, as long as it is: a pickle, say, holds the lengths of its texts."""
+        for secret in self._secrets:
+            data = data.replace(secret, b"*" * len(secret))
+        return data
+
     def _kept(self, text: str | bytes | None) -> bytes | None:
         data = _bytes(text)
         return None if data is None else self.clean(data)
@@ -122,13 +131,23 @@ class Children:
             return Answer(PartKind.VALUE, data, lambda: self.clean(data))
 
         name = self.clean(what.encode("utf-8", "backslashreplace")).decode()
-        if kind is Kind.PROCESS and self._others is not None:
-            self._others.before_child()
+        if kind is Kind.PROCESS:
+            self.before()
         crossing = Crossing.begin(lane, Call(kind, name, body=self.clean(body)), revive)
         data = crossing.pull(answer).data
         if kind in _MAY_END:
             self.over(crossing.event)
         return data
+
+    def before(self) -> None:
+        """A child is about to be started."""
+        if self._others is not None:
+            self._others.before_child()
+
+    def heard(self, event: int) -> None:
+        """One that goes on has told something, by that event."""
+        if self._others is not None:
+            self._others.meanwhile(event)
 
     def over(self, event: int) -> None:
         """A child has ended, or may have: by that event the run knows."""

@@ -14,7 +14,7 @@ import os
 import sqlite3
 import stat
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
 from types import FrameType
@@ -116,8 +116,15 @@ class Files:
 
     def after_child(self, event: int) -> None:
         """It has ended, as the run knows by that event."""
+        self._keep_changes(event, (*self._seen, *(path for path in self._touched if path not in self._seen)))
+
+    def meanwhile(self, event: int) -> None:
+        """It has told something by that event. Of what the run changes itself, it is at its end told who did."""
+        self._keep_changes(event, [path for path in self._seen if path not in self._touched])
+
+    def _keep_changes(self, event: int, paths: Iterable[str]) -> None:
         self._last_child = event
-        for path in (*self._seen, *(path for path in self._touched if path not in self._seen)):
+        for path in paths:
             now = _signature(path)
             if now != self._known.get(path):
                 self._known[path] = now

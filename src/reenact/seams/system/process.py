@@ -23,6 +23,8 @@ _leave = os._exit
 def install(patches: Patches, session: Session, finish: Callable[[], None]) -> None:
     """Meets `os.getpid`, and `os._exit`, `os.abort` and `os.exec*`. `finish` ends the session before an abrupt end."""
     patches.function(os, "getpid", _getpid)
+    for name in ("fork", "forkpty"):
+        patches.function(os, name, _fork(getattr(os, name)))
     patches.function(os, "_exit", _exit(os._exit, finish))
     patches.function(os, "abort", _abort(os.abort, finish))
     for name in ("execv", "execve"):  # the others of the family are made of these
@@ -37,6 +39,22 @@ def _getpid() -> int:
 
 
 _getpid.__name__ = _getpid.__qualname__ = "getpid"
+
+
+def _fork(real: Callable[[], Any]) -> Callable[[], Any]:
+    """What a fork does is no part of the run; in replay it is forked again."""
+
+    def fork() -> Any:
+        lane = current()
+        if lane is not None and lane.session is not None and lane.session.recording:
+            what = (
+                f"what os.{real.__name__} starts is not on tape, and happens again in a replay, closed off as that is"
+            )
+            lane.session.note("child", what, _real.getframe(1))
+        return real()
+
+    fork.__name__ = real.__name__
+    return fork
 
 
 def _exit(real: Callable[[int], NoReturn], finish: Callable[[], None]) -> Callable[[int], NoReturn]:

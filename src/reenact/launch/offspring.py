@@ -1,0 +1,166 @@
+"""What the processes of a recorded run do themselves: each is on a tape of its own, in a folder beside the run's tape.
+
+The program that started them sees only what comes from them, and that is on its own tape. So a replay of it needs none
+of these. They are there to be read: they hold the models that were asked, and what was written to the terminal.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from reenact import _real
+from reenact.engine import plan as plans
+from reenact.engine.lane import enter, leave, muted
+from reenact.engine.session import Session
+from reenact.errors import TapeError
+from reenact.launch import closing, entry
+from reenact.launch import manifest as manifests
+from reenact.seams.install import Installed
+from reenact.seams.sockets.watch import watch
+from reenact.tape.close import being_written, faults_beside
+from reenact.tape.event import Ended, Kind, Note, Start
+from reenact.tape.reader import Recording, read
+from reenact.tape.store import SUFFIX, Store
+from reenact.tape.writer import TapeWriter
+
+_SHOWN = 3
+_BETWEEN = (Kind.PIPE, Kind.WAIT, Kind.EXIT, Kind.SLEEP)  # what passes between processes, and time
+
+
+class Offspring:
+    """What a process that is started gets along, so that it records itself. It is pickled where that is a fresh one."""
+
+    def __init__(self, folder: Path, manifest: bytes, name: str, installed: Installed) -> None:
+        self._folder = folder
+        self._manifest = manifest
+        self._name = name
+        self._installed = installed
+        self._session: Session | None = None
+
+    @classmethod
+    def of(cls, tape: Path, installed: Installed, name: str) -> Offspring:
+        """What a process of the run on that tape gets along."""
+        return cls(folder_of(tape), manifest_of(tape), name, installed)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _arrive, (str(self._folder), self._manifest, self._name)
+
+    def begin(self, *, fresh: bool = False) -> None:
+        """Begins the run of this process, which is no fork if `fresh`. What `recorded` encloses is in it."""
+        with muted(), self._faults_told():
+            if fresh:
+                self._installed.install()
+            run_id, path = Store(self._folder).new(self._name)
+            manifest = msgspec.structs.replace(
+                manifests.decode(self._manifest),
+                run_id=run_id,
+                name=self._name,
+                started=_real.time_ns(),
+                entry=entry.process(self._name),
+            )
+            writer = TapeWriter.create(path, run_id, self._name, manifest.started)
+            writer.add(Start(manifests.encode(manifest)))
+            session = Session(plans.RECORD, writer, exclusive=False)
+            session.commit()
+            self._installed.join_process(session)
+            self._installed.bound(manifest.boundaries, session.note)
+            watch(session)
+            self._session = session
+
+    @contextlib.contextmanager
+    def recorded(self) -> Iterator[None]:
+        """What happens inside is on tape, in the process that has been started."""
+        if self._session is None:
+            self.begin()
+        session = self._session
+        if session is None:
+            yield
+            return
+        token = enter(session.main)
+        try:
+            yield
+        finally:
+            leave(token)
+            self._end(session)
+
+    def _end(self, session: Session) -> None:
+        with muted(), self._faults_told():
+            session.keep(Ended(session.elapsed(), None))
+            session.commit()
+            session.dissolve()
+            if session.writer is not None:
+                session.writer.close()
+            if session.faults:
+                raise RuntimeError(session.faults[0])
+
+    @contextlib.contextmanager
+    def _faults_told(self) -> Iterator[None]:
+        """A fault of ours never reaches the agent: the run that started this process tells it."""
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001
+            beside = faults_beside(self._folder.with_suffix(SUFFIX))
+            with contextlib.suppress(OSError), beside.open("a", encoding="utf-8") as file:
+                file.write(f"{self._name} is not on tape whole: {type(error).__name__}: {error}\n")
+
+
+def _arrive(folder: str, manifest: bytes, name: str) -> Offspring:
+    """In a fresh process, before the rest of what it is to do is unpickled."""
+    offspring = Offspring(Path(folder), manifest, name, Installed())
+    offspring.begin(fresh=True)
+    return offspring
+
+
+@cache
+def manifest_of(tape: Path) -> bytes:
+    """What the run is that is on that tape, which is still being written."""
+    return read(tape).manifest
+
+
+def folder_of(tape: Path) -> Path:
+    """Where the tapes of the processes are that a run has started."""
+    return tape.with_suffix("")
+
+
+def gathered(tape: Path) -> list[Note]:
+    """Closes the tapes of a run's processes. What there is on them; those that hold nothing are deleted."""
+    store = Store(folder_of(tape))
+    notes = []
+    for run_id in store.ids():
+        path = store.path(run_id)
+        if being_written(path):
+            notes.append(Note("process", f"{run_id} goes on: what it does from now on is its own", -1))
+            continue
+        try:
+            recording = closing.close(path, None)
+        except TapeError:  # the process was killed while it made the tape
+            store.remove(path)
+            continue
+        told = _told(recording)
+        if told:
+            name = manifests.decode(recording.manifest).name
+            notes.append(Note("process", f"{name} {told}: reenact show {run_id}", -1))
+        else:
+            store.remove(path)
+    with contextlib.suppress(OSError):
+        store.root.rmdir()
+    return notes
+
+
+def _told(recording: Recording) -> str:
+    """What a process did that its program did not see; empty when there is nothing."""
+    asked = Counter(event.name for event in recording.events if event.kind not in _BETWEEN)
+    told = [f"{name} ({count} times)" if count > 1 else name for name, count in asked.most_common(_SHOWN)]
+    if len(asked) > _SHOWN:
+        told.append(f"{sum(asked.values()) - sum(asked[name] for name, _ in asked.most_common(_SHOWN))} more")
+    written = sum(len(data) for log in recording.lanes.values() for data in log.wrote.values())
+    if written:
+        told.append(f"wrote {written:,} bytes")
+    return ", ".join(told)
