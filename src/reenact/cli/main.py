@@ -19,6 +19,7 @@ COMMANDS = {
     "record": "Run a Python program and record it.",
     "replay": "Run a recorded program again, offline, on what its tape holds.",
     "verify": "Replay and compare everything; exit 1 on the first difference.",
+    "explore": "Replay with outcomes in other orders; exit 1 when one changes the run.",
     "runs": "List the recorded runs.",
     "show": "Show what a run did, step by step.",
     "fsck": "Check tapes from end to end, and close those of killed runs.",

@@ -38,6 +38,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 _END = Answer(PartKind.END, b"")
+_NOTHING = Part(-1, PartKind.ABANDONED, 0, b"")
 
 
 class Crossing:
@@ -74,13 +75,16 @@ class Crossing:
             if lane is session.main:
                 session.signals_at(-1, lane.events)
         lane.events += 1
-        decision = session.boundary.enter(lane.path, call, None)
-        match decision:
+        begin = cls._begin if session.reordered is None else cls._begin_again
+        return begin(lane, session, call, revive)
+
+    @classmethod
+    def _begin(cls, lane: Lane, session: Session, call: Call, revive: Revive) -> Crossing:
+        match session.boundary.enter(lane.path, call, None):
             case Serve(event):
                 return cls(lane, session, call.kind, event.id, event, revive)
             case Perform():
-                event_id = session.began_event(lane, call.kind, call.name, call.head(), call.body)
-                lane.current = event_id
+                event_id = _began(session, lane, call)
                 if call.kind in _DURABLE:
                     session.commit()
                 return cls(lane, session, call.kind, event_id, None, revive)
@@ -91,6 +95,20 @@ class Crossing:
                 raise DivergenceError("the tape holds no answer to this call")
             case Cut():
                 raise _cut(session)
+
+    @classmethod
+    def _begin_again(cls, lane: Lane, session: Session, call: Call, revive: Revive) -> Crossing:
+        """In another order than the tape's, which is kept, too: also what the tape does not answer."""
+        kept = _began(session, lane, call)
+        if call.lasts is not None:
+            return cls(lane, session, call.kind, kept, session.nap(lane, call), revive)
+        match session.boundary.enter(lane.path, call, None):
+            case Serve(event):
+                session.answers[kept] = event.id
+                return cls(lane, session, call.kind, kept, event, revive)
+            case Refuse(divergence):
+                session.latch(divergence)
+        raise DivergenceError("the tape holds no answer to this call")
 
     # Pulling
 
@@ -162,15 +180,15 @@ class Crossing:
                 _LANE.set(lane)
             yield data
 
-    async def apull(self, perform: Callable[[], Awaitable[Answer]]) -> Answer:
-        """As `pull`, suspending the calling task instead."""
+    async def apull(self, perform: Callable[[], Awaitable[Answer]], *, ends: bool = False) -> Answer:
+        """As `pull`, suspending the calling task instead. `ends`: the answer is being given up."""
         gate = gate_of(self._session)
         if self.served is not None:
             tick, part = self._next_served()
             if gate is None:
                 return self._give(tick, part, self._session.strand())
             if part.kind != PartKind.CANCELLED:
-                await gate.tick(tick)
+                await self._await_part(gate, tick, part, ends=ends)
                 return self._outcome(part)
             try:
                 await gate.tick(-1)
@@ -202,6 +220,17 @@ class Crossing:
         self._keep_answer(answer)
         return answer
 
+    async def _await_part(self, gate: Gate, tick: int, part: Part, *, ends: bool) -> None:
+        if self._session.reordered is None:
+            await gate.tick(tick)
+            return
+        try:
+            # in another order the agent may read on where it gave up, and then nobody knows what would have come
+            await gate.tick(tick if (part.kind == PartKind.GIVEN_UP) == ends else -1)
+        except CancelledError:
+            self.abandon()
+            raise
+
     def deliver(self, answer: Answer) -> None:
         """Keeps a part that came along with the one before it, or unasked."""
         if self.served is None:
@@ -212,6 +241,8 @@ class Crossing:
         self._parts += 1
         self._session.now = part.at
         self._session.boundary.compared += len(part.data)
+        if self._session.recording:
+            self._keep(PartKind(part.kind), part.data, part.failed)
         self.closed = part.kind in LAST
 
     def fail(self, error: BaseException) -> None:
@@ -241,13 +272,13 @@ class Crossing:
                 await release()
                 return Answer(PartKind.GIVEN_UP, b"")
 
-            await self.apull(perform)
+            await self.apull(perform, ends=True)
         else:
             self._let_go(PartKind.ABANDONED)
 
     def drop(self, *, whole: bool) -> None:
         """The answer is let go at a moment that says nothing of the agent: by the collector, or while it still came."""
-        if self.served is None:
+        if self._session.recording:
             self._keep(PartKind.CLOSED if whole else PartKind.ABANDONED, b"")
         self.closed = True
 
@@ -258,7 +289,7 @@ class Crossing:
     def _let_go(self, kind: PartKind) -> None:
         if self.closed:
             return
-        if self.served is None:
+        if self.served is None or self._session.recording:
             self._keep(kind, b"")
             return
         self.closed = True
@@ -334,6 +365,8 @@ class Crossing:
     def _next_served(self) -> tuple[int, Part]:
         assert self.served is not None  # noqa: S101  callers have asked
         if self._parts >= len(self.served.parts):
+            if self._session.reordered is not None and not self.served.complete:
+                return -1, _NOTHING
             if self.served.complete:
                 self._diverge_beyond()
             raise _cut(self._session)
@@ -341,7 +374,7 @@ class Crossing:
         return tick, part
 
     def _give(self, tick: int, part: Part, strand: Strand) -> Answer:
-        if part.kind in NO_TICK:
+        if part.kind in NO_TICK and self._session.reordered is None:
             self._diverge_beyond()
         try:
             self._session.signals_at(self.event, -1)
@@ -367,6 +400,11 @@ class Crossing:
         found = Datum("answer", name, b"read on")
         self._session.diverge(Divergence(What.MISMATCH, self._lane.path, self.event, None, None, wanted, found))
         raise DivergenceError("the agent reads on where it stopped in the recording")
+
+
+def _began(session: Session, lane: Lane, call: Call) -> int:
+    lane.current = session.began_event(lane, call.kind, call.name, call.head(), call.body)
+    return lane.current
 
 
 def _turn(order: Order, strand: Strand) -> None:

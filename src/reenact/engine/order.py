@@ -134,6 +134,12 @@ class Order:
         if woken is not None:
             woken.wake()
 
+    def block(self, strand: Strand, tick: int = -1) -> None:
+        """As `park`, until another strand makes this one ready, or that tick comes."""
+        if tick >= 0:
+            self.want(tick, strand)
+        self.park(strand)
+
     def pass_on(self, strand: Strand) -> bool:
         """As `park`, for one who asks in between; True when the strand's turn has come, perhaps before this and unseen.
 
@@ -347,16 +353,20 @@ class Order:
         if self._ready:
             strand: Strand | None = self._ready.popleft()
             tick = -1
-        elif self._forced is None:
-            strand, tick = self._arrived.popleft() if self._arrived else None, self.cursor
         else:
-            strand, tick = self._wanted.pop(self.cursor, None), self.cursor
+            strand, tick = self._outcome()
         if strand is not None:
             self.cursor += tick >= 0
             strand.tick = tick
             strand.granted = True
             self._give(strand)
         return strand
+
+    def _outcome(self) -> tuple[Strand | None, int]:
+        """Who goes on by the next outcome from outside, and which that is."""
+        if self._forced is None:
+            return self._arrived.popleft() if self._arrived else None, self.cursor
+        return self._wanted.pop(self.cursor, None), self.cursor
 
     def _give(self, strand: Strand | None) -> None:
         self._running = strand

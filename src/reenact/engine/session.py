@@ -12,6 +12,7 @@ from weakref import WeakSet
 
 from reenact import _real
 from reenact.engine.boundary import DRIFTED, Boundary
+from reenact.engine.call import Call
 from reenact.engine.divergence import Divergence, Site, What
 from reenact.engine.gate import Gate
 from reenact.engine.lane import Lane, get_lane, muted, type_of_draw
@@ -19,10 +20,11 @@ from reenact.engine.normalize import Normalizer
 from reenact.engine.order import Order, Strand
 from reenact.engine.place import NAMES, Place, agent_place, name_of
 from reenact.engine.plan import Plan
+from reenact.engine.reorder import Reordered
 from reenact.errors import DivergenceError
 from reenact.tape import event as ev
 from reenact.tape.delta import Bodies
-from reenact.tape.reader import Recording
+from reenact.tape.reader import Event, Recording
 from reenact.tape.writer import TapeWriter
 
 _LAST = 1e-6
@@ -47,7 +49,8 @@ class Session:
         self.exclusive = exclusive
         self.boundary = Boundary(plan, normalizers)
         tape = plan.prefix
-        self.order = Order(None if tape is None else frozenset(tape.forced))
+        self.reordered = Reordered(tape, plan.schedule) if tape is not None and plan.schedule is not None else None
+        self.order = self.reordered or Order(None if tape is None else frozenset(tape.forced))
         self.began = _real.monotonic_ns()
         self.dirty: dict[Lane, bool] = {}  # a set; but to put something in a dict takes no call, see `Drawn`
         self.divergences: list[Divergence] = []
@@ -64,12 +67,16 @@ class Session:
         self.draw: Callable[[Lane, int, Callable[[], type_of_draw], FrameType], type_of_draw]
         self.live = tape is None
         self.draw = self._draw_live if self.live else self._draw_served
+        if self.reordered is not None:
+            self.draw = self._draw_again
         self._bodies = Bodies()
         self._events = 0
         self._lanes = 0
         self._alive: WeakSet[Lane] = WeakSet()
         self._loops = 0
         self._expiries: dict[str, int] = {}
+        self._naps: dict[str, int] = {}
+        self.answers: dict[int, int] = {}  # in another order: the tape's event by that of the tape being written
         self._sites: dict[int | Place, int] = {}
         self._strands: dict[int, Strand] = {}
         self._notes: set[tuple[str, str]] = set()
@@ -134,18 +141,33 @@ class Session:
             self.order.park(strand)
             self.order.count(len(self._strands))
 
-    def expiry(self, lane: Lane) -> int:
-        """The tick at which the next wait with a timeout of `lane` runs out on tape; -1: none does."""
+    def expiry(self, lane: Lane, seconds: float) -> int:
+        """The tick at which the next wait with a timeout (s) of `lane` runs out; -1: on tape none does."""
         log = self.plan.prefix.lanes.get(lane.path) if self.plan.prefix is not None else None
         at = self._expiries.get(lane.path, 0)
-        return log.expired[at] if log is not None and at < len(log.expired) else -1
+        tick = log.expired[at] if log is not None and at < len(log.expired) else -1
+        if self.reordered is None:
+            return tick
+        due, place = self.reordered.read() + seconds, place_here(_real.getframe(1))
+        return self.reordered.deadline(due, tick, lane.path, f"a wait of {seconds:g} s runs out", place)
 
-    def expired(self, lane: Lane, tick: int) -> bool:
-        """Whether it was that tick that let the lane go on; counts it if so."""
-        if self.expiry(lane) != tick:
-            return False
+    def nap(self, lane: Lane, call: Call) -> Event:
+        """A sleep in another order: it ends when its deadline is chosen, however often the recorded run slept."""
+        reordered, log = self.reordered, self.plan.prefix.lanes.get(lane.path) if self.plan.prefix is not None else None
+        assert reordered is not None  # noqa: S101  only there
+        naps = [event for event in log.events if event.kind is call.kind and event.parts] if log is not None else []
+        at = self._naps.get(lane.path, 0)
+        self._naps[lane.path] = at + 1
+        tick = naps[at].parts[0][0] if at < len(naps) else -1
+        due = reordered.read() + (call.lasts or 0.0)
+        number = reordered.deadline(due, tick, lane.path, call.name, place_here(_real.getframe(1)))
+        part = ev.Part(-1, ev.PartKind.VALUE, self.elapsed(), b"")
+        return Event(-1, lane.path, call.kind, call.name, None, 0, b"", ev.Delta(-1, 0, 0, b""), [(number, part)])
+
+    def expired(self, lane: Lane) -> None:
+        """A wait of the lane has run out."""
         self._expiries[lane.path] = self._expiries.get(lane.path, 0) + 1
-        return True
+        self.keep(ev.Expired(lane.index))
 
     def signals_at(self, event: int, lane_events: int) -> None:
         """Calls the handlers of the signals that came at this place of the recording; raises what they raise."""
@@ -271,6 +293,11 @@ class Session:
             self._clock[lane.path, kind] = value
         return value
 
+    def _draw_again(self, lane: Lane, kind: int, real: Callable[[], type_of_draw], frame: FrameType) -> type_of_draw:
+        value = self._draw_served(lane, kind, real, frame)
+        lane.drew(kind, frame, value)
+        return value
+
     def _invent(self, lane: Lane, kind: int, real: Callable[[], type_of_draw], place: str) -> type_of_draw:
         """A draw that the tape does not hold: time goes on a little, entropy follows from the place. Drift, counted."""
         what = f"{ev.DrawKind(kind).name.lower()} read once more at {place}"
@@ -293,7 +320,7 @@ class Session:
 
     def wrote(self, lane: Lane, stream: ev.Stream, data: bytes) -> None:
         """The lane writes to an output stream."""
-        over = self.cut or (self.divergences and not self.plan.observe)
+        over = self.cut or (self.divergences and not self.plan.observe) or self.reordered is not None
         if self.plan.prefix is not None and not over:
             divergence = self.boundary.wrote(lane.path, stream, data, None)
             if divergence is not None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from reenact import _real
+from reenact.engine.schedule import Schedule
 from reenact.errors import ArgumentError, UsageError
 from reenact.launch import closing, entry, interpreter, running, supervise, world
 from reenact.launch import manifest as manifests
@@ -36,6 +37,14 @@ NOT_STARTED = "{python} could not be started: {reason}"
 CALL_AGAIN = "from reenact.api import replay_call; replay_call()"
 HOOK_FAILED = 70  # exit status of a process in which the start-up hook could not begin (EX_SOFTWARE of sysexits.h)
 _TAIL = 4096  # bytes of a quiet replay's stderr that are kept
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """An order other than the tape's. `taken` is called with the tape of it, as long as that is there."""
+
+    schedule: Schedule
+    taken: Callable[[Path], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +110,28 @@ def replay(
         UsageError: the program cannot be started.
         KeyboardInterrupt: the user ended it with Ctrl-C.
     """
+    supervised = functools.partial(supervise.run, waiting=waiting, meanwhile=meanwhile)
+    return _again(recording, settings, supervised, observe=observe, quiet=quiet)
+
+
+def reorder(recording: Recording, other: Other, settings: Settings) -> Replayed:
+    """As a quiet `replay`, with the tape's outcomes in another order."""
+    return _again(recording, settings, supervise.run, quiet=True, other=other)
+
+
+def _again(
+    recording: Recording,
+    settings: Settings | None,
+    supervised: Callable[..., int],
+    *,
+    observe: bool = False,
+    quiet: bool,
+    other: Other | None = None,
+) -> Replayed:
     manifest = manifests.decode(recording.manifest)
     command = _command(recording, manifest)
     with tempfile.TemporaryDirectory(prefix="reenact-") as folder:
-        report, errors = Path(folder) / "report.json", Path(folder) / "stderr"
+        report, errors, onto = (Path(folder) / name for name in ("report.json", "stderr", "order.tape"))
         spec = Spec(
             "replay",
             str(recording.path),
@@ -116,17 +143,21 @@ def replay(
             terminal=manifest.terminal,
             boundaries=manifest.boundaries,
         )
+        if other is not None:
+            TapeWriter.create(onto, "", "", 0).close()
+            spec = msgspec.structs.replace(spec, mode="explore", schedule=other.schedule, onto=str(onto))
         env = {
             **world.environment_for(manifest),
             "PYTHONHASHSEED": manifest.hash_seed,
             CALL if manifest.entry else SPEC: msgspec.json.encode(spec).decode(),
         }
         began = _real.monotonic_ns()
-        supervised = functools.partial(supervise.run, waiting=waiting, meanwhile=meanwhile)
         status = _run(supervised, command, env, manifest.cwd, errors if quiet else None)
         took = _real.monotonic_ns() - began
         found = running.report_of(report)
         stderr = errors.read_bytes()[-_TAIL:] if quiet else b""
+        if other is not None:
+            other.taken(onto)
     if found.unusable:
         raise _unusable(found)
     if not found.begun and status == HOOK_FAILED:

@@ -10,6 +10,7 @@ from typing import Literal
 import msgspec
 
 from reenact.engine.divergence import Divergence
+from reenact.engine.schedule import Choice, Schedule
 from reenact.tape.journal import Piece
 
 SPEC = "REENACT_SPEC"
@@ -23,10 +24,10 @@ class Spec(msgspec.Struct, frozen=True):
     """What is asked of the process. `tape` is written to or read from; `report` is where a replay reports.
 
     `settings` is the table [tool.reenact] as JSON, and `project` the folder that it is from, if any; `boundaries` are
-    functions that are tools.
+    functions that are tools. To explore is to replay by a `schedule`, and to record that on the tape `onto`.
     """
 
-    mode: Literal["record", "replay"]
+    mode: Literal["record", "replay", "explore"]
     tape: str
     report: str = ""
     observe: bool = False
@@ -36,6 +37,8 @@ class Spec(msgspec.Struct, frozen=True):
     project: str = ""
     boundaries: list[str] = []
     terminal: tuple[bool, bool, bool] = (False, False, False)
+    onto: str = ""
+    schedule: Schedule | None = None
 
 
 class Report(msgspec.Struct):
@@ -43,7 +46,8 @@ class Report(msgspec.Struct):
 
     `enclosed`: the kernel closed the world around it; `unrestored` are files that are not as the recorded run saw them.
     `written` is how many bytes of the output on tape were written again; `error` is the exception that ended the
-    program. `unusable` says why the recorded function could not be called at all, and `slug` is that error's.
+    program. `choices` are those of an explored run; it is `lost` if it waited for answers that the tape does not hold.
+    `unusable` says why the recorded function could not be called at all, and `slug` is that error's.
     """
 
     asked: int = 0
@@ -58,5 +62,7 @@ class Report(msgspec.Struct):
     error: str = ""
     enclosed: bool = False
     unrestored: list[str] = []
+    choices: list[Choice] = []
+    lost: bool = False
     unusable: str = ""
     slug: str = ""
