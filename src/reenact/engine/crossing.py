@@ -446,7 +446,7 @@ def await_served(session: Session, strand: Strand) -> None:
     since, cursor = _real.monotonic_ns(), order.cursor
     while not order.await_turn(strand, PATIENCE * 2):
         session.stay()  # another lane has left the tape: it brings nobody's turn nearer any more
-        if order.cursor != cursor or not order.stuck:
+        if order.cursor != cursor or not session.is_stuck:
             since, cursor = _real.monotonic_ns(), order.cursor
         elif _real.monotonic_ns() - since > STUCK_AFTER_NS:
             session.stuck()

@@ -62,8 +62,19 @@ class Reordered(Order):
 
     # Time
 
-    def read(self) -> float:
-        """The time (s). It goes on a little, so that nothing is due at the moment when it is set."""
+    @property
+    def departed(self) -> bool:
+        """Whether the order is another than the tape's by now. Until then times are the tape's, too."""
+        return self.chooser.departed
+
+    def read(self, recorded: float | None = None) -> float:
+        """The time (s); `recorded` is what it was on tape.
+
+        It goes on a little, so that nothing is due at the moment when it is set.
+        """
+        if recorded is not None and not self.departed:
+            self.now = max(self.now, recorded)
+            return recorded
         self.now += _READING
         return self.now
 

@@ -64,11 +64,13 @@ class Chooser:
         self._first = DEADLINE  # the event whose answer comes before others
         self._fallen: dict[str, int] = {}
         self.choices: list[Choice] = []
+        self.departed = False
 
     def choose(self, options: Sequence[Option]) -> int:
         """The number of the option that comes next. `options` are in the tape's order, and two or more."""
         taken = self._taken(options)
-        self._first = options[taken].event if taken else self._first
+        if taken:
+            self._first, self.departed = options[taken].event, True
         self.choices.append(Choice(tuple(options), taken))
         return taken
 

@@ -346,13 +346,27 @@ class Session:
         """Somebody went on although another strand held the baton."""
         self.keep(ev.Handed())
 
+    @property
+    def is_stuck(self) -> bool:
+        """Whether every strand waits and the tape's next outcome is for none of them, or it is cut and has no more."""
+        return self.order.stuck or (self.order.at_rest and self._is_cut)
+
+    @property
+    def _is_cut(self) -> bool:
+        tape = self.plan.prefix
+        ended = tape is not None and not tape.closed_by_itself and self.order.cursor >= len(tape.ticks)
+        return self.cut or ended
+
     def stuck(self) -> None:
-        """Every strand waits and the tape's next outcome is for none of them.
+        """Nobody can go on any more.
 
         Raises:
             DivergenceError: always.
         """
         tape = self.plan.prefix
+        if not self.order.stuck:
+            self.cut = True
+            raise DivergenceError("the recording ends here, and everything waits")
         notes = [f"{name} waits for tick {tick}" for tick, name in self.order.waiting().items()]
         if tape is not None and self.order.cursor < len(tape.ticks):
             notes.insert(0, f"the tape goes on with tick {self.order.cursor}: {_tell(tape, self.order.cursor)}")

@@ -17,7 +17,7 @@ from reenact import _real
 from reenact.engine.gate import Gate
 from reenact.engine.lane import MUTED, Lane, enter, get_lane, leave, muted
 from reenact.engine.order import PATIENCE
-from reenact.engine.place import is_bottom, is_library
+from reenact.engine.place import is_bottom, is_library, name_of
 from reenact.engine.session import Session
 from reenact.seams.concurrency.exploregate import ExploreGate
 from reenact.seams.concurrency.identity import InOrder, new_task
@@ -189,7 +189,9 @@ class _Gates:
             return now
         reordered = lane.session.reordered
         if reordered is not None and is_library(frame.f_code.co_filename):
-            now = reordered.read()  # timers are set by it, and fire at other times than on tape
+            # timers are set by it, and fire at other times than on tape
+            recorded = lane.session.boundary.draw(lane.path, _LOOP_TIME, name_of(frame))
+            now = reordered.read(recorded if isinstance(recorded, float) else None)
             lane.drew(_LOOP_TIME, frame, now)
             return now
         drawn = lane.session.draw(lane, _LOOP_TIME, self._clock, frame)

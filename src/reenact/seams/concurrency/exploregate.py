@@ -74,6 +74,9 @@ class ExploreGate(ReplayGate):
         if tick != self._timer:
             return super()._let_in(tick)
         self._turns, self._owed, self._timer = 0, -1, -1
+        recorded = self._ticks[self._on_tape[self._fired]] if self._fired < len(self._on_tape) else None
+        if isinstance(recorded, Timer) and not self._order.departed:
+            self._when = max(self._when, recorded.when)
         count = len(self.due(self._when))
         self._fired += count
         self.session.keep(Timer(self.index, self._when, count))

@@ -332,7 +332,7 @@ class ReplayGate(LoopGate):
     def _watch(self) -> None:
         """Notices when nobody can go on any more."""
         order, now = self.session.order, _real.monotonic_ns()
-        if order.cursor != self._stuck_at or not order.stuck or not self._stuck_since:
+        if order.cursor != self._stuck_at or not self.session.is_stuck or not self._stuck_since:
             self._stuck_at, self._stuck_since = order.cursor, now
             self.session.stay()
         elif now - self._stuck_since > STUCK_AFTER_NS:
