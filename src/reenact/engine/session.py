@@ -75,6 +75,7 @@ class Session:
         self._alive: WeakSet[Lane] = WeakSet()
         self._loops = 0
         self._expiries: dict[str, int] = {}
+        self._sealed = False
         self._naps: dict[str, int] = {}
         self.answers: dict[int, int] = {}  # in another order: the tape's event by that of the tape being written
         self._sites: dict[int | Place, int] = {}
@@ -182,7 +183,7 @@ class Session:
 
     def keep(self, record: ev.AnyRecord) -> None:
         """Adds a record to the tape being written, if there is one. Never raises."""
-        if self.writer is not None:
+        if self.writer is not None and not self._sealed:
             try:
                 self.writer.add(record)
             except Exception as error:  # noqa: BLE001  a fault of ours is reported at the end, never to the agent
@@ -389,6 +390,9 @@ class Session:
         if self.plan.observe or not self.divergences:
             self.divergences.append(divergence)
             self.found(divergence)
+        if self.reordered is not None:
+            self.commit()
+            self._sealed = True  # what follows, the run does because we end it
 
 
 def place_here(frame: FrameType | None) -> Place | None:

@@ -60,6 +60,11 @@ class Tried:
     divergences: tuple[Divergence, ...]
     lost: bool = False
 
+    @property
+    def departures(self) -> int:
+        """How often another outcome came than the next on tape."""
+        return sum(not choice.kept_order for choice in self.choices)
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:

@@ -57,6 +57,15 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     divergences: list[msgspec.Raw]
 
 
+class Order(msgspec.Struct, frozen=True, kw_only=True):
+    """One that was tried. The same `order` is the same one; `changes` is empty where the run does as recorded."""
+
+    order: str
+    changes: list[str]
+    lost: bool
+    departures: int
+
+
 class Document(msgspec.Struct, frozen=True, kw_only=True):
     """`reenact explore --json`. `choices`: moments of the recorded order at which something else could have come.
 
@@ -74,6 +83,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     lost: int
     changed: dict[str, int]
     findings: list[Found]
+    orders: list[Order]
 
 
 def json(explored: Explored, normalizers: Sequence[Normalizer] = SHIPPED) -> bytes:
@@ -94,6 +104,12 @@ def _document(explored: Explored, normalizers: Sequence[Normalizer]) -> Document
         lost=sum(order.lost for order in explored.tried),
         changed={"+".join(changes): count for changes, count in counts.items() if changes},
         findings=[_found(one, steps, normalizers) for one in explored.findings],
+        orders=[
+            Order(
+                order=order.signature.hex()[:16], changes=[*order.changes], lost=order.lost, departures=order.departures
+            )
+            for order in explored.tried
+        ],
     )
 
 
@@ -106,7 +122,7 @@ def _found(finding: Finding, steps: Mapping[int, int], normalizers: Sequence[Nor
         changes=[*finding.order.changes],
         early=_outcome(early, steps),
         late=_outcome(late, steps),
-        departures=sum(not choice.kept_order for choice in finding.order.choices),
+        departures=finding.order.departures,
         divergences=[
             msgspec.Raw(divergences.json(_explained(one, steps, normalizers))) for one in finding.order.divergences
         ],
