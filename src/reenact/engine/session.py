@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import linecache
+import math
 import traceback
 from collections.abc import Callable
 from types import CodeType, FrameType
@@ -82,6 +83,7 @@ class Session:
         self._strands: dict[int, Strand] = {}
         self._notes: set[tuple[str, str]] = set()
         self._clock: dict[tuple[str, int], int | float] = {}
+        self._looked: dict[tuple[str, int], float] = {}  # in another order: when each clock was read last
         self._lock = _real.allocate_lock()
         self._flushing = _real.RLock()
         self.committed = 0  # when that was last done: ns since the run began
@@ -296,6 +298,8 @@ class Session:
 
     def _draw_again(self, lane: Lane, kind: int, real: Callable[[], type_of_draw], frame: FrameType) -> type_of_draw:
         value = self._draw_served(lane, kind, real, frame)
+        if self.reordered is not None:
+            self._looked[lane.path, kind] = self.reordered.now
         lane.drew(kind, frame, value)
         return value
 
@@ -313,7 +317,11 @@ class Session:
         last = self._clock.get((lane.path, kind))
         if last is None or not isinstance(shape, int | float):
             return shape
-        value = last + 1000 if isinstance(last, int) else last + _LAST
+        passed = (
+            self.reordered.now - self._looked.get((lane.path, kind), math.inf) if self.reordered is not None else 0.0
+        )
+        passed = max(passed, 0.0) + _LAST
+        value = last + round(passed * 1e9) if isinstance(last, int) else last + passed
         self._clock[lane.path, kind] = value
         return value
 
