@@ -267,6 +267,13 @@ def test_a_run_in_code_is_refused(bench: Bench) -> None:
     assert "it is a run in code" in " ".join(done.stderr.decode().split())
 
 
+def test_a_run_that_does_not_even_do_the_same_in_its_own_order_is_refused(bench: Bench) -> None:
+    run = recorded(bench, "print(open('/proc/self/stat').read())")
+    done = bench.run("-m", "reenact", "explore", run.path.stem)
+    assert done.status == 2
+    assert "in the recorded order too it does not do the same (output)" in " ".join(done.stderr.decode().split())
+
+
 @pytest.mark.parametrize("options", [("--runs", "0"), ("--seed", "x")])
 def test_misuse_is_told(bench: Bench, options: tuple[str, str]) -> None:
     run = recorded(bench, "print(1)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from reenact.cli import options
+
+INTERRUPTED = 128 + signal.SIGINT
 
 if TYPE_CHECKING:
     from reenact.launch.explore import Explored
@@ -63,4 +66,4 @@ def command(run: str, store_dir: str | None, *, seed: int, runs: int, as_json: b
         screen = Screen()
         option = f" --store {shlex.quote(store_dir)}" if store_dir else ""
         screen.write(reports.text(found, normalizers, width=screen.width, paint=screen.paint, store=option))
-    sys.exit(1 if found.findings else 0)
+    sys.exit(INTERRUPTED if found.interrupted else 1 if found.findings else 0)

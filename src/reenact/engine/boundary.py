@@ -214,15 +214,17 @@ class Boundary:
             return []
         found = []
         for path, log in tape.lanes.items():
-            left = log.events[self._next.get(path, 0) :]
-            if self._plan.schedule is not None:
-                left = [event for event in log.events if self._is_open(event, Kind.HTTP)]
-            for event in left:
+            for event in self._unasked(path, log):
                 call = Call(event.kind, event.name, headers_of(event.head), tape.body(event))
                 found.append(Divergence(What.MISSING, path, event.id, None, _site_of(event), _asked(call)))
             if self._plan.schedule is None:
                 found.extend(self._unwritten(path, log))
         return found
+
+    def _unasked(self, path: str, log: LaneLog) -> list[Event]:
+        if self._plan.schedule is not None:
+            return [event for event in log.events if self._is_open(event, Kind.HTTP)]
+        return log.events[self._next.get(path, 0) :]
 
     def _unwritten(self, path: str, log: LaneLog) -> list[Divergence]:
         found = []

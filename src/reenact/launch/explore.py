@@ -20,7 +20,7 @@ from reenact.launch import manifest as manifests
 from reenact.launch.ending import difference
 from reenact.launch.launcher import Other, Replayed
 from reenact.launch.settings import Settings
-from reenact.tape.event import Note, Start
+from reenact.tape.event import Expired, Note, Part, Signal, Start
 from reenact.tape.reader import Recording, read, records
 from reenact.tape.store import Store
 from reenact.tape.writer import TapeWriter
@@ -79,13 +79,17 @@ class Finding:
 
 @dataclass(slots=True)
 class Explored:
-    """What was tried. `choices` is at how many moments of the recorded order something else could have come."""
+    """What was tried. `choices` is at how many moments of the recorded order something else could have come.
+
+    `interrupted`: by the user, with Ctrl-C, before all was tried.
+    """
 
     recording: Recording
     seed: int
     choices: int = 0
     tried: list[Tried] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
+    interrupted: bool = False
 
     @property
     def distinct(self) -> int:
@@ -118,12 +122,17 @@ def explore(
     found = Explored(recording, seed)
     own = _Try(recording, settings)
     base = own.run(RECORDED)
-    if base.changes or base.lost:
-        raise UsageError(_NOT_ITSELF.format(run=recording.path.stem, what=", ".join(base.changes) or "answers"))
+    _check_same(base, recording)
     found.choices = len(base.choices)
     seen, repeated = {base.signature}, 0
     for schedule in schedules(base.choices, seed, runs):
-        order = own.run(schedule)
+        try:
+            order = own.run(schedule)
+        except KeyboardInterrupt:
+            found.interrupted = True
+            break
+        if not order.departures:
+            _check_same(order, recording)
         found.tried.append(order)
         known = {each.order.changes for each in found.findings}
         if order.changes and order.changes not in known:
@@ -137,7 +146,7 @@ def explore(
 
 
 _NOT_ITSELF = (
-    "{run} cannot be explored: replayed by reenact's own choice of the recorded order, it differs already ({what}). "
+    "{run} cannot be explored: in the recorded order too it does not do the same ({what}). "
     "See what reenact verify says of it."
 )
 _REFUSED = "{run} cannot be explored: {why}"
@@ -149,10 +158,16 @@ def _check(recording: Recording) -> None:
         why = "it is a run in code. Record the program that calls it with: reenact record"
     elif not recording.closed_by_itself:
         why = "its recording was cut, and the tape does not hold how it ends"
-    elif recording.signals or any(type(tick).__name__ == "Signal" for tick in recording.ticks):
+    elif recording.signals or any(isinstance(tick, Signal) for tick in recording.ticks):
         why = "a signal came to it from outside, and what else could have come when is not known"
     if why:
         raise UsageError(_REFUSED.format(run=recording.path.stem, why=why))
+
+
+def _check_same(order: Tried, recording: Recording) -> None:
+    """An order that is the recorded one has to do the same, or nothing could be said of others."""
+    if order.changes or order.lost:
+        raise UsageError(_NOT_ITSELF.format(run=recording.path.stem, what=", ".join(order.changes) or "waits"))
 
 
 class _Try:
@@ -210,8 +225,14 @@ def _signature(recording: Recording) -> bytes:
     """What tells two orders apart: who went on, one after the other."""
     digest = hashlib.sha256()
     for tick in recording.ticks:
-        lane = recording.events[tick.event].lane if hasattr(tick, "event") and tick.event >= 0 else ""
-        digest.update(f"{type(tick).__name__} {lane} {getattr(tick, 'loop', '')}\n".encode())
+        who = (
+            recording.events[tick.event].lane
+            if isinstance(tick, Part)
+            else tick.lane
+            if isinstance(tick, Expired)
+            else ""
+        )
+        digest.update(f"{type(tick).__name__} {who}\n".encode())
     return digest.digest()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from reenact.engine.lane import get_lane_of
 from reenact.engine.reorder import Reordered
 from reenact.engine.session import Session
 from reenact.seams.concurrency.loopgate import ReplayGate
@@ -58,16 +59,18 @@ class ExploreGate(ReplayGate):
 
     def _offer_timer(self) -> None:
         """The first of this session's timers is pending."""
-        times = self.due(float("inf"))
-        when = min(times, default=-1.0)
-        if self._timer >= 0 and when == self._when:
-            return
+        timers = [handle for handle in self._loop._scheduled if self._owns(handle)]
+        first = min(timers, key=lambda handle: float(handle.when()), default=None)
         if self._timer >= 0:
+            if first is not None and first.when() == self._when:
+                return
             self._order.unwant(self._timer)
-        self._timer, self._when = -1, when
-        if times:
+            self._timer = -1
+        lane = get_lane_of(first._context) if first is not None else None
+        if first is not None and lane is not None:
+            self._when = first.when()
             tick = self._on_tape[self._fired] if self._fired < len(self._on_tape) else -1
-            self._timer = self._order.deadline(when, tick, f"loop {self.index}", "a timer of the event loop")
+            self._timer = self._order.deadline(self._when, tick, lane.path, "a timer of the event loop")
             self._order.want(self._timer, self.strand)
 
     def _let_in(self, tick: int) -> float:
