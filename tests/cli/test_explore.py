@@ -98,6 +98,17 @@ async def main():
 asyncio.run(run(main))
 """
 
+AMONG_OTHERS = f"""{ASYNC}
+async def main():
+    seen = []
+    async def work(number):
+        seen.append(await ask(f"{{number}}"))
+        await asyncio.sleep(0.002 * number)
+        return await ask(f"{{number}} after {{len(seen)}}")
+    print(await asyncio.gather(*map(work, range(5))))
+asyncio.run(run(main))
+"""
+
 TIMEOUT = f"""{ASYNC}
 async def main():
     try:
@@ -207,6 +218,19 @@ def test_an_order_that_changes_a_prompt_is_kept_up_to_what_the_tape_does_not_hol
     verified = again.verify()
     assert verified.document["verdict"] == "verified-until-cut", verified.told()
     assert verified.boundaries == (3, 3, 3)
+
+
+@pytest.mark.parametrize("seed", ["0", "1"])
+def test_such_a_tape_replays_to_its_end_also_when_others_were_in_the_midst_of_an_answer(
+    bench: Bench, seed: str
+) -> None:
+    run = recorded(bench, AMONG_OTHERS)
+    finding = explored(bench, run, "--runs", "2", "--seed", seed, status=1)["findings"][0]
+    assert finding["changes"] == ["asks"]
+    again = kept(bench, finding)
+    verified = again.verify()
+    assert verified.document["verdict"] == "verified-until-cut", verified.told()
+    assert verified.boundaries == (len(again.tape.events),) * 3
 
 
 def test_a_timeout_that_is_near_may_come_first(bench: Bench) -> None:

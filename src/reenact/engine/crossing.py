@@ -365,16 +365,16 @@ class Crossing:
     def _next_served(self) -> tuple[int, Part]:
         assert self.served is not None  # noqa: S101  callers have asked
         if self._parts >= len(self.served.parts):
-            if self._session.reordered is not None and not self.served.complete:
-                return -1, _NOTHING
             if self.served.complete:
                 self._diverge_beyond()
-            raise _cut(self._session)
+            if not self._session.goes_on:
+                raise _cut(self._session)
+            return -1, _NOTHING
         tick, part = self.served.parts[self._parts]
         return tick, part
 
     def _give(self, tick: int, part: Part, strand: Strand) -> Answer:
-        if part.kind in NO_TICK and self._session.reordered is None:
+        if part.kind in NO_TICK and part is not _NOTHING and self._session.reordered is None:
             self._diverge_beyond()
         try:
             self._session.signals_at(self.event, -1)
@@ -418,7 +418,7 @@ def _turn(order: Order, strand: Strand) -> None:
 
 
 def _await_tick(session: Session, strand: Strand, tick: int) -> None:
-    """Waits until the tape's order lets this thread go on.
+    """Waits until the tape's order lets this thread go on; for -1, that nobody can.
 
     Raises:
         DivergenceError: nobody can go on any more.
@@ -427,7 +427,11 @@ def _await_tick(session: Session, strand: Strand, tick: int) -> None:
     lane = get_lane()
     _LANE.set(MUTED)
     try:
-        if not order.arrive(strand, tick):
+        if tick < 0:
+            session.never_comes()
+            order.block(strand)
+            await_served(session, strand)
+        elif not order.arrive(strand, tick):
             await_served(session, strand)
     except BaseException:
         order.leave(strand)

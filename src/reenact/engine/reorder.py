@@ -88,17 +88,11 @@ class Reordered(Order):
     # Order
 
     def arrive(self, strand: Strand, tick: int = -1) -> bool:
-        """The strand waits for that outcome, which is pending. True when its turn has come at once.
-
-        -1: for one that the tape does not hold, which never comes.
-        """
+        """The strand waits for that outcome, which is pending. True when its turn has come at once."""
         with self._lock:
             self._put_down(strand)
             self._blocked[strand] = tick
-            if tick < 0:
-                self.out_of_reach += 1
-            else:
-                self._want(tick, strand)
+            self._want(tick, strand)
             woken = self._next()
         if woken is strand:
             return strand.take()

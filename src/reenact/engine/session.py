@@ -356,6 +356,17 @@ class Session:
         self.keep(ev.Handed())
 
     @property
+    def goes_on(self) -> bool:
+        """Whether anything may still come, also when the tape does not hold what comes next of an answer."""
+        tape = self.plan.prefix
+        return self.reordered is not None or (tape is not None and self.order.cursor < len(tape.ticks))
+
+    def never_comes(self) -> None:
+        """Somebody waits for what the tape does not hold."""
+        if self.reordered is not None:
+            self.reordered.out_of_reach += 1
+
+    @property
     def is_stuck(self) -> bool:
         """Whether every strand waits and the tape's next outcome is for none of them, or it is cut and has no more."""
         return self.order.stuck or (self.order.at_rest and self._is_cut)
