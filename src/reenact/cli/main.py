@@ -20,6 +20,7 @@ COMMANDS = {
     "replay": "Run a recorded program again, offline, on what its tape holds.",
     "verify": "Replay and compare everything; exit 1 on the first difference.",
     "doctor": "Tell what of a run, a program or this machine would not replay, and why.",
+    "explore": "Replay with outcomes in other orders; exit 1 when one changes the run.",
     "runs": "List the recorded runs.",
     "show": "Show what a run did, step by step.",
     "fsck": "Check tapes from end to end, and close those of killed runs.",

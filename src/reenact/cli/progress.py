@@ -13,7 +13,7 @@ class Progress:
     """One line on stderr, from the third second on; nothing where stderr is no terminal."""
 
     def __init__(self, doing: str) -> None:
-        self._doing = doing
+        self.doing = doing
         self._shown = False
 
     def __enter__(self) -> Self:
@@ -29,7 +29,7 @@ class Progress:
         """It has gone on for so long."""
         if seconds >= _SILENT_SECONDS and sys.stderr.isatty():
             self._shown = True
-            self._write(f"\r\x1b[K{self._doing}, {seconds:.0f} s")
+            self._write(f"\r\x1b[K{self.doing}, {seconds:.0f} s")
 
     @staticmethod
     def _write(line: str) -> None:

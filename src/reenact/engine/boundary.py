@@ -70,6 +70,7 @@ class Boundary:
         self._strips = tuple(rule for rule in normalizers if isinstance(rule, Strip))
         self._volatile: dict[str, bool] = {}
         self._next: dict[str, int] = {}
+        self._taken: set[int] = set()  # events that have been asked in another order
         self._draws: dict[tuple[str, int, str], deque[int | float | bytes | list[int]]] = {}
         self._written: dict[tuple[str, int], int] = {}
         self._asides: dict[str, int] = {}
@@ -94,6 +95,12 @@ class Boundary:
         tape = self._plan.prefix
         if tape is None:
             return Perform()
+        if self._plan.schedule is not None:
+            event = self._find(tape, lane, call)
+            if event is None:
+                return Refuse(Divergence(What.EXTRA, lane, None, None, site, None, _asked(call)), None)
+            self._taken.add(event.id)
+            return self._meet(tape, event, lane, call, site)
         beside = self.beside(lane)
         if beside and call.kind in AROUND:
             return Pass()
@@ -106,8 +113,30 @@ class Boundary:
                 return Cut()
             divergence = Divergence(What.EXTRA, lane, None, None, site, None, _asked(call))
             return Refuse(divergence, None)
-        event = log.events[position]
         self._next[lane] = position + 1
+        return self._meet(tape, log.events[position], lane, call, site)
+
+    def _find(self, tape: Recording, lane: str, call: Call) -> Event | None:
+        """In another order, lanes change roles: of workers that share a queue, say, each gets other jobs.
+
+        So what this lane asked on tape next is for it, else what any lane asked that is the same.
+        """
+        log = tape.lanes.get(lane)
+        events = log.events if log is not None else []
+        own = next((event for event in events if self._is_open(event, call.kind)), None)
+        if own is not None and self._same(own, tape.body(own), call):
+            return own
+        for event in tape.events:
+            alike = event.kind is call.kind and event.name == call.name and event.id not in self._taken
+            if alike and self._same(event, tape.body(event), call):
+                return event
+        return own
+
+    def _is_open(self, event: Event, kind: Kind) -> bool:
+        """Whether nobody has asked it yet. How often a program sleeps is a matter of the order."""
+        return event.id not in self._taken and (event.kind is kind or event.kind is not Kind.SLEEP)
+
+    def _meet(self, tape: Recording, event: Event, lane: str, call: Call, site: Site | None) -> Serve | Refuse:
         self.counts[ASKED] += 1
         body = tape.body(event)
         if self._same(event, body, call):
@@ -221,11 +250,17 @@ class Boundary:
         for path, log in tape.lanes.items():
             if log.beside:
                 continue
-            for event in log.events[self._next.get(path, 0) :]:
+            for event in self._unasked(path, log):
                 call = Call(event.kind, event.name, headers_of(event.head), tape.body(event))
                 found.append(Divergence(What.MISSING, path, event.id, None, _site_of(event), _asked(call)))
-            found.extend(self._unwritten(path, log))
+            if self._plan.schedule is None:
+                found.extend(self._unwritten(path, log))
         return found
+
+    def _unasked(self, path: str, log: LaneLog) -> list[Event]:
+        if self._plan.schedule is not None:
+            return [event for event in log.events if self._is_open(event, Kind.HTTP)]
+        return log.events[self._next.get(path, 0) :]
 
     def _unwritten(self, path: str, log: LaneLog) -> list[Divergence]:
         found = []

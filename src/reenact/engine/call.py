@@ -13,12 +13,16 @@ _headers_decoder = msgspec.json.Decoder(list[tuple[str, str]])
 
 
 class Call(msgspec.Struct, frozen=True):
-    """`name` is the method and URL of HTTP, else a label; `headers` are empty but for HTTP."""
+    """`name` is the method and URL of HTTP, else a label; `headers` are empty but for HTTP.
+
+    `lasts` is how long (s) it takes, where the program says so: a sleep.
+    """
 
     kind: Kind
     name: str
     headers: Headers = ()
     body: bytes = b""
+    lasts: float | None = None
 
     def head(self) -> bytes:
         """The headers as they stand on tape."""

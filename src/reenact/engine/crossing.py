@@ -39,6 +39,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 _END = Answer(PartKind.END, b"")
+_NOTHING = Part(-1, PartKind.ABANDONED, 0, b"")
 
 
 class Crossing:
@@ -69,14 +70,18 @@ class Crossing:
         session = lane.session
         assert session is not None  # noqa: S101  seams ask `current()`, which gives live lanes only
         _comes(lane, session)
+        begin = cls._begin if session.reordered is None else cls._begin_again
+        return begin(lane, session, call, revive)
+
+    @classmethod
+    def _begin(cls, lane: Lane, session: Session, call: Call, revive: Revive) -> Crossing:
         match session.boundary.enter(lane.path, call, None):
             case Pass():
                 return _Beside(lane, session, call.kind, -1, unseen(lane, call.name), revive)
             case Serve(event):
                 return cls(lane, session, call.kind, event.id, event, revive)
             case Perform():
-                event_id = session.began_event(lane, call.kind, call.name, call.head(), call.body)
-                lane.current = event_id
+                event_id = _began(session, lane, call)
                 if call.kind in _LEAVING:
                     session.commit()
                 return cls(lane, session, call.kind, event_id, None, revive)
@@ -87,6 +92,20 @@ class Crossing:
                 raise DivergenceError("the tape holds no answer to this call")
             case Cut():
                 raise _cut(session)
+
+    @classmethod
+    def _begin_again(cls, lane: Lane, session: Session, call: Call, revive: Revive) -> Crossing:
+        """In another order than the tape's, which is kept, too: also what the tape does not answer."""
+        kept = _began(session, lane, call)
+        if call.lasts is not None:
+            return cls(lane, session, call.kind, kept, session.nap(lane, call), revive)
+        match session.boundary.enter(lane.path, call, None):
+            case Serve(event):
+                session.answers[kept] = event.id
+                return cls(lane, session, call.kind, kept, event, revive)
+            case Refuse(divergence):
+                session.latch(divergence)
+        raise DivergenceError("the tape holds no answer to this call")
 
     # Pulling
 
@@ -158,15 +177,15 @@ class Crossing:
                 _LANE.set(lane)
             yield data
 
-    async def apull(self, perform: Callable[[], Awaitable[Answer]]) -> Answer:
-        """As `pull`, suspending the calling task instead."""
+    async def apull(self, perform: Callable[[], Awaitable[Answer]], *, ends: bool = False) -> Answer:
+        """As `pull`, suspending the calling task instead. `ends`: the answer is being given up."""
         gate = gate_of(self._session)
         if self.served is not None:
             tick, part = self._next_served()
             if gate is None:
                 return self._give(tick, part, self._session.strand())
             if part.kind != PartKind.CANCELLED:
-                await gate.tick(tick)
+                await self._await_part(gate, tick, part, ends=ends)
                 return self._outcome(part)
             try:
                 await gate.tick(-1)
@@ -198,6 +217,17 @@ class Crossing:
         self._keep_answer(answer)
         return answer
 
+    async def _await_part(self, gate: Gate, tick: int, part: Part, *, ends: bool) -> None:
+        if self._session.reordered is None:
+            await gate.tick(tick)
+            return
+        try:
+            # in another order the agent may read on where it gave up, and then nobody knows what would have come
+            await gate.tick(tick if (part.kind == PartKind.GIVEN_UP) == ends else -1)
+        except CancelledError:
+            self.abandon()
+            raise
+
     def deliver(self, answer: Answer) -> None:
         """Keeps a part that came along with the one before it, or unasked."""
         if self.served is None:
@@ -208,6 +238,8 @@ class Crossing:
         self._parts += 1
         self._session.now = part.at
         self._session.boundary.compared += len(part.data)
+        if self._session.recording:
+            self._keep(PartKind(part.kind), part.data, part.failed)
         self.closed = part.kind in LAST
 
     def fail(self, error: BaseException) -> None:
@@ -237,13 +269,13 @@ class Crossing:
                 await release()
                 return Answer(PartKind.GIVEN_UP, b"")
 
-            await self.apull(perform)
+            await self.apull(perform, ends=True)
         else:
             self._let_go(PartKind.ABANDONED)
 
     def drop(self, *, whole: bool) -> None:
         """The answer is let go at a moment that says nothing of the agent: by the collector, or while it still came."""
-        if self.served is None:
+        if self._session.recording:
             self._keep(PartKind.CLOSED if whole else PartKind.ABANDONED, b"")
         self.closed = True
 
@@ -254,7 +286,7 @@ class Crossing:
     def _let_go(self, kind: PartKind) -> None:
         if self.closed:
             return
-        if self.served is None:
+        if self.served is None or self._session.recording:
             self._keep(kind, b"")
             return
         self.closed = True
@@ -332,12 +364,14 @@ class Crossing:
         if self._parts >= len(self.served.parts):
             if self.served.complete:
                 self._diverge_beyond()
-            raise _cut(self._session)
+            if not self._session.goes_on:
+                raise _cut(self._session)
+            return -1, _NOTHING
         tick, part = self.served.parts[self._parts]
         return tick, part
 
     def _give(self, tick: int, part: Part, strand: Strand) -> Answer:
-        if part.kind in NO_TICK:
+        if part.kind in NO_TICK and part is not _NOTHING and self._session.reordered is None:
             self._diverge_beyond()
         try:
             self._session.signals_at(self.event, -1)
@@ -398,12 +432,17 @@ class _Beside(Crossing):
         linger(session, session.strand(), session.next_time(self._lane))
         return Answer(PartKind.VALUE, b"")
 
-    async def apull(self, _perform: Callable[[], Awaitable[Answer]]) -> Answer:
+    async def apull(self, _perform: Callable[[], Awaitable[Answer]], *, ends: bool = False) -> Answer:
         """It has come."""
         tick, gate = self._session.next_time(self._lane), self.gate
         if gate is not None and tick >= 0:
             await gate.tick(tick)
         return Answer(PartKind.VALUE, b"")
+
+
+def _began(session: Session, lane: Lane, call: Call) -> int:
+    lane.current = session.began_event(lane, call.kind, call.name, call.head(), call.body)
+    return lane.current
 
 
 def _turn(order: Order, strand: Strand) -> None:
@@ -417,7 +456,7 @@ def _turn(order: Order, strand: Strand) -> None:
 
 
 def _await_tick(session: Session, strand: Strand, tick: int) -> None:
-    """Waits until the tape's order lets this thread go on.
+    """Waits until the tape's order lets this thread go on; for -1, that nobody can.
 
     Raises:
         DivergenceError: nobody can go on any more.
@@ -426,7 +465,11 @@ def _await_tick(session: Session, strand: Strand, tick: int) -> None:
     lane = get_lane()
     _LANE.set(MUTED)
     try:
-        if not order.arrive(strand, tick):
+        if tick < 0:
+            session.never_comes()
+            order.block(strand)
+            await_served(session, strand)
+        elif not order.arrive(strand, tick):
             await_served(session, strand)
     except BaseException:
         order.leave(strand)
@@ -445,7 +488,7 @@ def await_served(session: Session, strand: Strand) -> None:
     since, cursor = _real.monotonic_ns(), order.cursor
     while not order.await_turn(strand, PATIENCE * 2):
         session.stay()  # another lane has left the tape: it brings nobody's turn nearer any more
-        if order.cursor != cursor or not order.stuck:
+        if order.cursor != cursor or not session.is_stuck:
             since, cursor = _real.monotonic_ns(), order.cursor
         elif _real.monotonic_ns() - since > STUCK_AFTER_NS:
             session.stuck()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 
 from reenact import _real
 
@@ -96,7 +97,7 @@ class Order:
     nobody wants it. Should another come meanwhile, it passes the first one by, as it does anyone who is blocked.
     """
 
-    def __init__(self, forced: frozenset[int] | None = None, passable: frozenset[int] = frozenset()) -> None:
+    def __init__(self, forced: AbstractSet[int] | None = None, passable: AbstractSet[int] = frozenset()) -> None:
         self._lock = _real.RLock()
         self._running: Strand | None = None
         self._loose: set[Strand] = set()
@@ -104,7 +105,7 @@ class Order:
         self._arrived: deque[Strand] = deque()
         self._wanted: dict[int, Strand] = {}
         self._forced = set(forced) if forced is not None else None
-        self._passable = passable
+        self._passable = frozenset(passable)
         self._over = False
         self._hopeless = False
         self._sampled = 0
@@ -136,6 +137,12 @@ class Order:
             woken = self._next()
         if woken is not None:
             woken.wake()
+
+    def block(self, strand: Strand, tick: int = -1) -> None:
+        """As `park`, until another strand makes this one ready, or that tick comes."""
+        if tick >= 0:
+            self.want(tick, strand)
+        self.park(strand)
 
     def pass_on(self, strand: Strand) -> bool:
         """As `park`, for one who asks in between; True when the strand's turn has come, perhaps before this and unseen.
@@ -384,17 +391,21 @@ class Order:
         if self._ready:
             strand: Strand | None = self._ready.popleft()
             tick = -1
-        elif self._forced is None:
-            strand, tick = self._arrived.popleft() if self._arrived else None, self.cursor
         else:
-            self._pass()
-            strand, tick = self._wanted.pop(self.cursor, None), self.cursor
+            strand, tick = self._outcome()
         if strand is not None:
             self.cursor += tick >= 0
             strand.tick = tick
             strand.granted = True
             self._give(strand)
         return strand
+
+    def _outcome(self) -> tuple[Strand | None, int]:
+        """Who goes on by the next outcome from outside, and which that is."""
+        if self._forced is None:
+            return self._arrived.popleft() if self._arrived else None, self.cursor
+        self._pass()
+        return self._wanted.pop(self.cursor, None), self.cursor
 
     def _give(self, strand: Strand | None) -> None:
         self._running = strand

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from reenact.engine.schedule import Schedule
 from reenact.tape.reader import Recording
 
 
@@ -17,11 +18,15 @@ class Live(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A mode, as data. `observe`: note divergences and go on with what the tape holds."""
+    """A mode, as data. `observe`: note divergences and go on with what the tape holds.
+
+    `schedule`: the tape's answers come in the order that it chooses, and not in that of the tape.
+    """
 
     prefix: Recording | None
     live: Live
     observe: bool = False
+    schedule: Schedule | None = None
 
 
 RECORD = Plan(None, Live.AFTER_PREFIX)
@@ -30,3 +35,8 @@ RECORD = Plan(None, Live.AFTER_PREFIX)
 def replay(tape: Recording, *, observe: bool = False) -> Plan:
     """The plan that serves everything from `tape`."""
     return Plan(tape, Live.NEVER, observe)
+
+
+def explore(tape: Recording, schedule: Schedule) -> Plan:
+    """The plan that serves everything from `tape`, in another order."""
+    return Plan(tape, Live.NEVER, schedule=schedule)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import linecache
+import math
 import os
 import traceback
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from weakref import WeakSet
 
 from reenact import _real
 from reenact.engine.boundary import DRIFTED, Boundary
+from reenact.engine.call import Call
 from reenact.engine.divergence import Compared, Divergence, Site, What
 from reenact.engine.gate import Gate
 from reenact.engine.lane import MUTED, Lane, enter, get_lane, muted, type_of_draw
@@ -21,11 +23,12 @@ from reenact.engine.normalize import Normalizer
 from reenact.engine.order import Order, Strand
 from reenact.engine.place import NAMES, Place, agent_place, name_of
 from reenact.engine.plan import Plan
+from reenact.engine.reorder import Reordered
 from reenact.engine.side.traffic import SideTraffic
 from reenact.errors import DivergenceError
 from reenact.tape import event as ev
 from reenact.tape.delta import Bodies
-from reenact.tape.reader import Recording
+from reenact.tape.reader import Event, Recording
 from reenact.tape.writer import TapeWriter
 
 _LAST = 1e-6
@@ -71,7 +74,8 @@ class Session:
         self.exclusive = exclusive
         self.boundary = Boundary(plan, normalizers)
         tape = plan.prefix
-        self.order = Order() if tape is None else Order(frozenset(tape.forced), frozenset(tape.passable))
+        self.reordered = Reordered(tape, plan.schedule) if tape is not None and plan.schedule is not None else None
+        self.order = self.reordered or (Order() if tape is None else Order(tape.forced, tape.passable))
         self.side = SideTraffic()
         self.began = _real.monotonic_ns()
         self.dirty: dict[Lane, bool] = {}  # a set; but to put something in a dict takes no call, see `Drawn`
@@ -92,18 +96,20 @@ class Session:
         self._signals = list(tape.signals) if tape is not None else []
         self.draw: Callable[[Lane, int, Callable[[], type_of_draw], FrameType], type_of_draw]
         self.live = tape is None
-        self.draw = self._draw_live if self.live else self._draw_served
+        served = self._draw_served if self.reordered is None else self._draw_again
+        self.draw = self._draw_live if self.live else served
         self._bodies = Bodies()
-        self._events = 0
-        self._asides = 0
-        self._lanes = 0
+        self._events = self._asides = self._lanes = self._loops = 0
         self._alive: WeakSet[Lane] = WeakSet()
-        self._loops = 0
         self._expiries: dict[str, int] = {}
+        self._sealed = False
+        self._naps: dict[str, int] = {}
+        self.answers: dict[int, int] = {}  # in another order: the tape's event by that of the tape being written
         self._sites: dict[int | Place, int] = {}
         self._strands: dict[int, Strand] = {}
         self._notes: set[tuple[str, str]] = set()
         self._clock: dict[tuple[str, int], int | float] = {}
+        self._looked: dict[tuple[str, int], float] = {}  # in another order: when each clock was read last
         self._lock = _real.allocate_lock()
         self._flushing = _real.RLock()
         self.committed = 0  # when that was last done: ns since the run began
@@ -175,18 +181,33 @@ class Session:
             self.order.park(strand)
             self.order.count(len(self._strands))
 
-    def expiry(self, lane: Lane) -> int:
-        """The tick at which the next wait with a timeout of `lane` runs out on tape; -1: none does."""
+    def expiry(self, lane: Lane, seconds: float) -> int:
+        """The tick at which the next wait with a timeout (s) of `lane` runs out; -1: on tape none does."""
         log = self.plan.prefix.lanes.get(lane.path) if self.plan.prefix is not None else None
         at = self._expiries.get(lane.path, 0)
-        return log.expired[at] if log is not None and at < len(log.expired) else -1
+        tick = log.expired[at] if log is not None and at < len(log.expired) else -1
+        if self.reordered is None:
+            return tick
+        due, place = self.reordered.read() + seconds, place_here(_real.getframe(1))
+        return self.reordered.deadline(due, tick, lane.path, f"a wait of {seconds:g} s runs out", place)
 
-    def expired(self, lane: Lane, tick: int) -> bool:
-        """Whether it was that tick that let the lane go on; counts it if so."""
-        if self.expiry(lane) != tick:
-            return False
+    def nap(self, lane: Lane, call: Call) -> Event:
+        """A sleep in another order: it ends when its deadline is chosen, however often the recorded run slept."""
+        reordered, log = self.reordered, self.plan.prefix.lanes.get(lane.path) if self.plan.prefix is not None else None
+        assert reordered is not None  # noqa: S101  only there
+        naps = [event for event in log.events if event.kind is call.kind and event.parts] if log is not None else []
+        at = self._naps.get(lane.path, 0)
+        self._naps[lane.path] = at + 1
+        tick = naps[at].parts[0][0] if at < len(naps) else -1
+        due = reordered.read() + (call.lasts or 0.0)
+        number = reordered.deadline(due, tick, lane.path, call.name, place_here(_real.getframe(1)))
+        part = ev.Part(-1, ev.PartKind.VALUE, self.elapsed(), b"")
+        return Event(-1, lane.path, call.kind, call.name, None, 0, b"", ev.Delta(-1, 0, 0, b""), [(number, part)])
+
+    def expired(self, lane: Lane) -> None:
+        """A wait of the lane has run out."""
         self._expiries[lane.path] = self._expiries.get(lane.path, 0) + 1
-        return True
+        self.keep(ev.Expired(lane.index))
 
     def next_time(self, lane: Lane) -> int:
         """The tick at which a lane beside the run has next slept or waited long enough on tape; -1: none does."""
@@ -207,7 +228,7 @@ class Session:
 
     def keep(self, record: ev.AnyRecord) -> None:
         """Adds a record to the tape being written, if there is one. Never raises."""
-        if self.writer is not None:
+        if self.writer is not None and not self._sealed:
             try:
                 self.writer.add(record)
             except Exception as error:  # noqa: BLE001  a fault of ours is reported at the end, never to the agent
@@ -331,6 +352,13 @@ class Session:
             self._clock[lane.path, kind] = value
         return value
 
+    def _draw_again(self, lane: Lane, kind: int, real: Callable[[], type_of_draw], frame: FrameType) -> type_of_draw:
+        value = self._draw_served(lane, kind, real, frame)
+        if self.reordered is not None:
+            self._looked[lane.path, kind] = self.reordered.now
+        lane.drew(kind, frame, value)
+        return value
+
     def _invent(self, lane: Lane, kind: int, real: Callable[[], type_of_draw], place: str) -> type_of_draw:
         """A draw that the tape does not hold: time goes on a little, entropy follows from the place. Drift, counted.
 
@@ -352,7 +380,11 @@ class Session:
             return shape
         if beside:
             return max(last, shape + self._skews.setdefault((lane.path, kind), last - shape))
-        value = last + 1000 if isinstance(last, int) else last + _LAST
+        passed = (
+            self.reordered.now - self._looked.get((lane.path, kind), math.inf) if self.reordered is not None else 0.0
+        )
+        passed = max(passed, 0.0) + _LAST
+        value = last + round(passed * 1e9) if isinstance(last, int) else last + passed
         self._clock[lane.path, kind] = value
         return value
 
@@ -360,7 +392,7 @@ class Session:
 
     def wrote(self, lane: Lane, stream: ev.Stream, data: bytes) -> None:
         """The lane writes to an output stream."""
-        over = self.cut or (self.divergences and not self.plan.observe)
+        over = self.cut or (self.divergences and not self.plan.observe) or self.reordered is not None
         if self.plan.prefix is not None and not over:
             divergence = self.boundary.wrote(lane.path, stream, data, None)
             if divergence is not None:
@@ -386,13 +418,38 @@ class Session:
         """Somebody went on although another strand held the baton."""
         self.keep(ev.Handed())
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether anything may still come, also when the tape does not hold what comes next of an answer."""
+        tape = self.plan.prefix
+        return self.reordered is not None or (tape is not None and self.order.cursor < len(tape.ticks))
+
+    def never_comes(self) -> None:
+        """Somebody waits for what the tape does not hold."""
+        if self.reordered is not None:
+            self.reordered.out_of_reach += 1
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether every strand waits and the tape's next outcome is for none of them, or it is cut and has no more."""
+        return self.order.stuck or (self.order.at_rest and self._is_cut)
+
+    @property
+    def _is_cut(self) -> bool:
+        tape = self.plan.prefix
+        ended = tape is not None and not tape.closed_by_itself and self.order.cursor >= len(tape.ticks)
+        return self.cut or ended
+
     def stuck(self) -> None:
-        """Every strand waits and the tape's next outcome is for none of them.
+        """Nobody can go on any more.
 
         Raises:
             DivergenceError: always.
         """
         tape = self.plan.prefix
+        if not self.order.stuck:
+            self.cut = True
+            raise DivergenceError("the recording ends here, and everything waits")
         notes = [f"{name} waits for tick {tick}" for tick, name in self.order.waiting().items()]
         if tape is not None and self.order.cursor < len(tape.ticks):
             notes.insert(0, f"the tape goes on with tick {self.order.cursor}: {_tell(tape, self.order.cursor)}")
@@ -415,6 +472,9 @@ class Session:
         if self.plan.observe or not self.divergences:
             self.divergences.append(divergence)
             self.found(divergence)
+        if self.reordered is not None:
+            self.commit()
+            self._sealed = True  # what follows, the run does because we end it
 
 
 def place_here(frame: FrameType | None) -> Place | None:

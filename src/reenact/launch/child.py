@@ -45,18 +45,20 @@ def start(text: str) -> None:
     restore_hash_seed(spec)
     session = session_of(spec)
     tape = session.plan.prefix
-    files = Files(session, Path(spec.tape).parent) if tape is None else None
+    files = Files(session, Path(spec.tape).parent) if session.recording else None
     workspace = Workspace.enter(tape, Path(spec.report).parent) if tape is not None else None
-    finish = _once_here(
-        lambda: (
+
+    def end() -> None:
+        if workspace is not None:
+            finish_replay(session, spec, last_error(), workspace)
+        if files is not None:
             _finish_recording(session, files)
-            if files is not None
-            else finish_replay(session, spec, last_error(), workspace)
-        )
-    )
+
+    finish = _once_here(end)
     # Registered first, so called last, after everything that the program registers
     atexit.register(finish)
-    begin(session, spec, finish, files, files or workspace)
+    others = _Both(session, files, workspace) if files is not None and workspace is not None else files or workspace
+    begin(session, spec, finish, files, others)
 
 
 def restore_hash_seed(spec: Spec) -> None:
@@ -86,7 +88,11 @@ def _session_of(spec: Spec) -> Session:
     settings = Settings(Path(spec.project) if spec.project else None, msgspec.json.decode(spec.settings or "{}"))
     with settings.importable():
         rules = normalize.load(settings.table)
-    session = Session(plans.replay(tape, observe=spec.observe), None, rules)
+    if spec.schedule is not None:
+        writer = TapeWriter.resume(Path(spec.onto), spec.last_piece)
+        session = Session(plans.explore(tape, spec.schedule), writer, rules)
+    else:
+        session = Session(plans.replay(tape, observe=spec.observe), None, rules)
     if spec.deep:
         from reenact.engine.locals import Compare  # noqa: PLC0415  as above
 
@@ -145,11 +151,32 @@ def last_error() -> Failed | None:
     return encode(error) if error is not None else None
 
 
+class _Both:
+    """What children change, where a run is replayed and recorded at once: put in place, then seen."""
+
+    def __init__(self, session: Session, files: Files, workspace: Workspace) -> None:
+        self._session = session
+        self._files = files
+        self._workspace = workspace
+
+    def before_child(self) -> None:
+        self._files.before_child()
+
+    def after_child(self, event: int) -> None:
+        self._workspace.after_child(self._session.answers.get(event, -1))
+        self._files.after_child(event)
+
+    def meanwhile(self, event: int) -> None:
+        self._workspace.meanwhile(self._session.answers.get(event, -1))
+        self._files.meanwhile(event)
+
+
 def _finish_recording(session: Session, files: Files) -> None:
     enter(MUTED)
     files.end()
     session.look_behind(None)
-    session.keep(Ended(session.elapsed(), last_error()))
+    if not session.divergences and not session.cut:  # else the tape ends where the run left the one that it came from
+        session.keep(Ended(session.elapsed(), last_error()))
     session.commit()
     if session.writer is not None:
         with contextlib.suppress(Exception):  # it is among the faults already
@@ -183,5 +210,7 @@ def finish_replay(session: Session, spec: Spec, error: Failed | None, workspace:
         enclosed=workspace is not None and workspace.enclosed is not None,
         unrestored=workspace.unrestored if workspace is not None else [],
         variables=variables,
+        choices=session.reordered.chooser.choices if session.reordered is not None else [],
+        lost=session.reordered is not None and session.reordered.out_of_reach > 0,
     )
     running.end(Path(spec.report), report)

@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from reenact import _real
+from reenact.engine.schedule import Schedule
 from reenact.errors import ArgumentError, UsageError
 from reenact.launch import closing, entry, interpreter, offspring, running, supervise, world
 from reenact.launch import manifest as manifests
@@ -48,6 +49,14 @@ class Manner:
     observe: bool = False
     deep: bool = False
     quiet: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """An order other than the tape's. `taken` is called with the tape of it, as long as that is there."""
+
+    schedule: Schedule
+    taken: Callable[[Path], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +129,28 @@ def replay(
         UsageError: the program cannot be started, or was recorded without digests of variables.
         KeyboardInterrupt: the user ended it with Ctrl-C.
     """
+    supervised = functools.partial(supervise.run, waiting=waiting, meanwhile=meanwhile)
+    return _again(recording, manner, settings, supervised)
+
+
+def reorder(recording: Recording, other: Other, settings: Settings) -> Replayed:
+    """As a quiet `replay`, with the tape's outcomes in another order."""
+    return _again(recording, Manner(quiet=True), settings, supervise.run, other)
+
+
+def _again(
+    recording: Recording,
+    manner: Manner,
+    settings: Settings | None,
+    supervised: Callable[..., int],
+    other: Other | None = None,
+) -> Replayed:
     manifest = manifests.decode(recording.manifest)
     command = _command(recording, manifest)
     if manner.deep and LOCALS_SALT not in recording.snapshots:
         raise UsageError(NOT_DEEP.format(run=manifest.run_id))
     with tempfile.TemporaryDirectory(prefix="reenact-") as folder:
-        report, errors = Path(folder) / "report.json", Path(folder) / "stderr"
+        report, errors, onto = (Path(folder) / name for name in ("report.json", "stderr", "order.tape"))
         spec = Spec(
             "replay",
             str(recording.path),
@@ -139,17 +164,21 @@ def replay(
             side_traffic=manifest.side_traffic,
             deep=manner.deep,
         )
+        if other is not None:
+            TapeWriter.create(onto, "", "", 0).close()
+            spec = msgspec.structs.replace(spec, mode="explore", schedule=other.schedule, onto=str(onto))
         env = {
             **world.environment_for(manifest),
             "PYTHONHASHSEED": manifest.hash_seed,
             CALL if manifest.entry else SPEC: msgspec.json.encode(spec).decode(),
         }
         began = _real.monotonic_ns()
-        supervised = functools.partial(supervise.run, waiting=waiting, meanwhile=meanwhile)
         status = _run(supervised, command, env, manifest.cwd, errors if manner.quiet else None)
         took = _real.monotonic_ns() - began
         found = running.report_of(report)
         stderr = errors.read_bytes()[-_TAIL:] if manner.quiet else b""
+        if other is not None:
+            other.taken(onto)
     if found.unusable:
         raise _unusable(found)
     if not found.begun and status == HOOK_FAILED:

@@ -10,6 +10,7 @@ from typing import Literal
 import msgspec
 
 from reenact.engine.divergence import Compared, Divergence
+from reenact.engine.schedule import Choice, Schedule
 from reenact.tape.journal import Piece
 
 SPEC = "REENACT_SPEC"
@@ -24,10 +25,10 @@ class Spec(msgspec.Struct, frozen=True):
 
     `deep`: the agent's variables count, too. `settings` is the table [tool.reenact] as JSON, and `project` the folder
     that it is from, if any; `boundaries` are functions that are tools, `side_traffic` the patterns of requests that are
-    no part of the run.
+    no part of the run. To explore is to replay by a `schedule`, and to record that on the tape `onto`.
     """
 
-    mode: Literal["record", "replay"]
+    mode: Literal["record", "replay", "explore"]
     tape: str
     report: str = ""
     observe: bool = False
@@ -39,6 +40,8 @@ class Spec(msgspec.Struct, frozen=True):
     side_traffic: list[str] = []
     terminal: tuple[bool, bool, bool] = (False, False, False)
     deep: bool = False
+    onto: str = ""
+    schedule: Schedule | None = None
 
 
 class Report(msgspec.Struct):
@@ -46,8 +49,9 @@ class Report(msgspec.Struct):
 
     `enclosed`: the kernel closed the world around it; `unrestored` are files that are not as the recorded run saw them.
     `written` is how many bytes of the output on tape were written again; `error` is the exception that ended the
-    program. `variables` is what was compared of the agent's variables, if that was asked for. `unusable` says why the
-    recorded function could not be called at all, and `slug` is that error's.
+    program. `variables` is what was compared of the agent's variables, if that was asked for. `choices` are those of an
+    explored run; it is `lost` if it waited for answers that the tape does not hold. `unusable` says why the recorded
+    function could not be called at all, and `slug` is that error's.
     """
 
     asked: int = 0
@@ -63,5 +67,7 @@ class Report(msgspec.Struct):
     enclosed: bool = False
     unrestored: list[str] = []
     variables: Compared | None = None
+    choices: list[Choice] = []
+    lost: bool = False
     unusable: str = ""
     slug: str = ""

@@ -61,13 +61,22 @@ def text(
     paint: Paint | None = None,
     cwd: str = "",
     headed: bool = True,
+    advised: bool = True,
 ) -> str:
-    """The report for a terminal of so many columns, ending in a line break; without its headline unless `headed`.
+    """The report for a terminal of so many columns, ending in a line break.
+
+    It has a headline if it is `headed`, and says what to do about it if it is `advised`.
 
     Files inside `cwd` are told by their path from there.
     """
     page = _Page(divergence, width, paint or Paint())
-    blocks = [page.headline() if headed else [], page.site(cwd), page.facts(), *page.differences(), page.ending()]
+    blocks = [
+        page.headline() if headed else [],
+        page.site(cwd),
+        page.facts(),
+        *page.differences(),
+        page.ending() if advised else [],
+    ]
     return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
 
 

@@ -186,6 +186,14 @@ def _ancestors(path: str) -> Iterator[str]:
         yield path
 
 
+def records(path: Path) -> Iterator[ev.AnyRecord]:
+    """The journal of a tape, record by record."""
+    with _damage_told(path), closing(_open(path)) as db:
+        rows = db.execute("SELECT id, segment, data, chain FROM piece ORDER BY id")
+        for batch in unpack(Piece(*row) for row in rows):
+            yield from batch
+
+
 def summary(path: Path) -> dict[str, str | int]:
     """What is known of a run without reading its journal."""
     with _damage_told(path), closing(_open(path)) as db:

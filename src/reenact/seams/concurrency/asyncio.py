@@ -17,8 +17,9 @@ from reenact import _real
 from reenact.engine.gate import Gate
 from reenact.engine.lane import MUTED, Lane, enter, get_lane, leave, muted
 from reenact.engine.order import PATIENCE
-from reenact.engine.place import is_bottom, is_library
+from reenact.engine.place import is_bottom, is_library, name_of
 from reenact.engine.session import Session
+from reenact.seams.concurrency.exploregate import ExploreGate
 from reenact.seams.concurrency.identity import InOrder, new_task
 from reenact.seams.concurrency.loopgate import RecordGate, ReplayGate
 from reenact.seams.patch import Patches
@@ -124,6 +125,13 @@ def _gate_finder(session: Session) -> Callable[[], Gate | None]:
     return find
 
 
+def _gate(loop: Any, session: Session) -> RecordGate | ReplayGate:
+    index = session.next_loop()
+    if session.reordered is not None:
+        return ExploreGate(loop, session, index, session.reordered)
+    return RecordGate(loop, session, index) if session.plan.prefix is None else ReplayGate(loop, session, index)
+
+
 class _Gates:
     """Takes the place of a loop's selector and clock, and asks each session's gate when the loop comes to rest."""
 
@@ -144,8 +152,7 @@ class _Gates:
     def of(self, session: Session) -> RecordGate | ReplayGate:
         gate = self._gates.get(session)
         if gate is None:
-            kind = ReplayGate if session.plan.prefix is not None else RecordGate
-            gate = self._gates[session] = kind(self._loop, session, session.next_loop())
+            gate = self._gates[session] = _gate(self._loop, session)
             if isinstance(gate, ReplayGate):
                 self._replaying = gate
                 # before everything on the tape, whatever the clock of this machine shows
@@ -178,6 +185,13 @@ class _Gates:
             return self._clock() if self._replaying is None else self.now
         if lane.keeps:
             now = self._clock()
+            lane.drew(_LOOP_TIME, frame, now)
+            return now
+        reordered = lane.session.reordered
+        if reordered is not None and is_library(frame.f_code.co_filename):
+            # timers are set by it, and fire at other times than on tape
+            recorded = lane.session.boundary.draw(lane.path, _LOOP_TIME, name_of(frame))
+            now = reordered.read(recorded if isinstance(recorded, float) else None)
             lane.drew(_LOOP_TIME, frame, now)
             return now
         drawn = lane.session.draw(lane, _LOOP_TIME, self._clock, frame)

@@ -18,7 +18,6 @@ from reenact.engine.lane import MUTED, Lane, enter, get_lane, leave
 from reenact.engine.order import Strand
 from reenact.engine.session import Session
 from reenact.seams.patch import Patches
-from reenact.tape.event import Expired
 
 _WAITERS: dict[Any, Strand] = {}
 
@@ -42,6 +41,9 @@ class _Skipped:
 
 
 def _passing() -> float:
+    lane = get_lane()
+    if lane is not None and lane.session is not None and lane.session.reordered is not None:
+        return lane.session.reordered.read()
     return _real.monotonic() + _Skipped.seconds
 
 
@@ -56,15 +58,14 @@ def block(lane: Lane, session: Session, timeout: float | None, *, strand: Strand
             _Skipped.seconds += timeout or 0.0
             return False
         return True
-    tick = session.expiry(lane) if tape is not None and limited else -1
+    tick = session.expiry(lane, timeout or 0.0) if tape is not None and limited else -1
     token = enter(MUTED)  # a finalizer that runs while we wait must not wait for the baton itself
     try:
-        if tick >= 0:
-            order.want(tick, strand)
-        order.park(strand)
+        order.block(strand, tick)
         if tape is not None:
             await_served(session, strand)
-            if tick >= 0 and order.cursor == tick + 1 and session.expired(lane, tick):
+            if strand.tick == tick >= 0:
+                session.expired(lane)
                 _Skipped.seconds += timeout or 0.0
                 return False
             order.unwant(tick)
@@ -76,7 +77,7 @@ def block(lane: Lane, session: Session, timeout: float | None, *, strand: Strand
         expired, strand.expired = strand.expired, False
         if not expired:
             return True
-        session.keep(Expired(lane.index))
+        session.expired(lane)
     except BaseException:
         order.leave(strand)
         raise

@@ -241,9 +241,12 @@ class ReplayGate(LoopGate):
         self._stuck_since = 0
         self._stuck_at = -1
         self._busy_since = 0
+        self._expect()
+
+    def _expect(self) -> None:
         for tick, record in enumerate(self._ticks):
-            if (isinstance(record, Timer) and record.loop == index) or isinstance(record, Signal):
-                session.order.want(tick, self.strand)
+            if (isinstance(record, Timer) and record.loop == self.index) or isinstance(record, Signal):
+                self.session.order.want(tick, self.strand)
 
     async def turn(self) -> None:
         """Only a recording waits for its turn."""
@@ -289,11 +292,14 @@ class ReplayGate(LoopGate):
                 return self._let_in(strand.tick)
             if self.busy():
                 return 0.0
-        if order.cursor >= len(self._ticks):
+        if self._is_beyond():
             return self._beyond()
         order.press()
         self._watch()
         return None
+
+    def _is_beyond(self) -> bool:
+        return self.session.order.cursor >= len(self._ticks)
 
     def _let_in(self, tick: int) -> float:
         self._turns = 0
@@ -326,7 +332,7 @@ class ReplayGate(LoopGate):
     def _watch(self) -> None:
         """Notices when nobody can go on any more."""
         order, now = self.session.order, _real.monotonic_ns()
-        if order.cursor != self._stuck_at or not order.stuck or not self._stuck_since:
+        if order.cursor != self._stuck_at or not self.session.is_stuck or not self._stuck_since:
             self._stuck_at, self._stuck_since = order.cursor, now
             self.session.stay()
         elif now - self._stuck_since > STUCK_AFTER_NS:

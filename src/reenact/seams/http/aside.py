@@ -58,10 +58,10 @@ class Aside(Crossing):
             linger(self._session, self._session.strand(), tick)
         return self._outcome(part)
 
-    async def apull(self, perform: Callable[[], Awaitable[Answer]]) -> Answer:
+    async def apull(self, perform: Callable[[], Awaitable[Answer]], *, ends: bool = False) -> Answer:
         """As `pull`, suspending the calling task instead."""
         if self.served is None or self._next_kind() is PartKind.CANCELLED:
-            return await super().apull(perform)
+            return await super().apull(perform, ends=ends)
         tick, part = self._next_served()
         gate = self.gate
         if gate is not None and (tick == NEVER or tick >= self._session.order.cursor):

@@ -123,7 +123,8 @@ def _sleep(seconds: float, /) -> None:
         _real.sleep(seconds)
         return Answer(PartKind.VALUE, b"")
 
-    Crossing.begin(lane, Call(Kind.SLEEP, f"sleep {seconds!r}"), _revive).pull(perform)
+    lasts = float(seconds) if isinstance(seconds, int | float) and seconds >= 0 else None
+    Crossing.begin(lane, Call(Kind.SLEEP, f"sleep {seconds!r}", lasts=lasts), _revive).pull(perform)
 
 
 _sleep.__name__ = _sleep.__qualname__ = "sleep"

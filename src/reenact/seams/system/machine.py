@@ -85,8 +85,10 @@ def _processor(real: Callable[[], str | None]) -> Callable[[], str | None]:
         lane = get_lane()
         session = lane.session if lane is not None else None
         tape = session.plan.prefix if session is not None else None
-        if tape is not None:
-            return tape.snapshots.get(_PROCESSOR, b"").decode()
+        if session is not None and tape is not None:
+            recorded = tape.snapshots.get(_PROCESSOR, b"")
+            session.keep(Snapshot(_PROCESSOR, recorded))
+            return recorded.decode()
         with muted():
             name = real()
         if session is not None:
