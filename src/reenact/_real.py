@@ -29,6 +29,7 @@ RLock = _thread.RLock
 get_ident = _thread.get_ident
 get_native_id = _thread.get_native_id
 select = _select.select
+start_new_thread = _thread.start_new_thread
 current_frames = sys._current_frames  # noqa: SLF001  where another thread is
 getframe = sys._getframe  # noqa: SLF001  the only way to a caller's frame that costs under 100 ns
 
@@ -49,6 +50,7 @@ __all__ = [
     "perf_counter_ns",
     "select",
     "sleep",
+    "start_new_thread",
     "strftime",
     "time",
     "time_ns",

@@ -68,7 +68,8 @@ def test_a_leak_is_named_with_its_line(desk: Desk, slug: str) -> None:
     assert (finding["severity"], finding["slug"]) == ("breaks", slug)
     assert finding["where"]["function"] == "ask"
     assert finding["where"]["source"].startswith("print(")
-    assert finding["seen"] == "in each of 2 replays, each time another"
+    # objects may come to lie in another order, or in the same one twice
+    assert finding["seen"].startswith("in each of 2 replays, ")
 
 
 def test_a_leak_that_nothing_shows_yet_is_named_by_its_variable(desk: Desk) -> None:

@@ -301,7 +301,13 @@ FRESH = ("map", "an exception of a worker", "a pool", "processes, queues and an 
 
 
 @pytest.mark.parametrize(
-    ("name", "method"), [*((name, "fork") for name in PROGRAMS), *itertools.product(FRESH, ("spawn", "forkserver"))]
+    ("name", "method"),
+    [
+        *((name, "fork") for name in PROGRAMS),
+        ("map", "spawn"),
+        ("a pool", "forkserver"),
+        *(pytest.param(*each, marks=pytest.mark.slow) for each in itertools.product(FRESH, ("spawn", "forkserver"))),
+    ],
 )
 def test_what_processes_answered_comes_back_and_none_is_started(bench: Bench, name: str, method: str) -> None:
     run = recorded(bench, PROGRAMS[name], method)
@@ -348,7 +354,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ["fork", "spawn", pytest.param("forkserver", marks=pytest.mark.slow)], ids=METHODS)
 def test_what_a_process_does_is_on_a_tape_of_its_own(bench: Bench, method: str) -> None:
     with ModelServer(lambda turn: Say(f"answer to {turn.prompt}")) as server:
         run = bench.record(ASKS, method, env=settings(server))

@@ -7,7 +7,6 @@ of these. They are there to be read: they hold the models that were asked, and w
 from __future__ import annotations
 
 import contextlib
-from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -19,19 +18,16 @@ from reenact import _real
 from reenact.engine import plan as plans
 from reenact.engine.lane import enter, leave, muted
 from reenact.engine.session import Session
-from reenact.errors import TapeError
-from reenact.launch import closing, entry
+from reenact.launch import entry
 from reenact.launch import manifest as manifests
+from reenact.launch.gathering import folder_of
 from reenact.seams.install import Installed
 from reenact.seams.sockets.watch import watch
-from reenact.tape.close import being_written, faults_beside
-from reenact.tape.event import Ended, Kind, Note, Start
-from reenact.tape.reader import Recording, read
+from reenact.tape.close import faults_beside
+from reenact.tape.event import Ended, Start
+from reenact.tape.reader import read
 from reenact.tape.store import SUFFIX, Store
 from reenact.tape.writer import TapeWriter
-
-_SHOWN = 3
-_BETWEEN = (Kind.PIPE, Kind.WAIT, Kind.EXIT, Kind.SLEEP)  # what passes between processes, and time
 
 
 class Offspring:
@@ -122,45 +118,3 @@ def _arrive(folder: str, manifest: bytes, name: str) -> Offspring:
 def manifest_of(tape: Path) -> bytes:
     """What the run is that is on that tape, which is still being written."""
     return read(tape).manifest
-
-
-def folder_of(tape: Path) -> Path:
-    """Where the tapes of the processes are that a run has started."""
-    return tape.with_suffix("")
-
-
-def gathered(tape: Path) -> list[Note]:
-    """Closes the tapes of a run's processes. What there is on them; those that hold nothing are deleted."""
-    store = Store(folder_of(tape))
-    notes = []
-    for run_id in store.ids():
-        path = store.path(run_id)
-        if being_written(path):
-            notes.append(Note("process", f"{run_id} goes on: what it does from now on is its own", -1))
-            continue
-        try:
-            recording = closing.close(path, None)
-        except TapeError:  # the process was killed while it made the tape
-            store.remove(path)
-            continue
-        told = _told(recording)
-        if told:
-            name = manifests.decode(recording.manifest).name
-            notes.append(Note("process", f"{name} {told}: reenact show {run_id}", -1))
-        else:
-            store.remove(path)
-    with contextlib.suppress(OSError):
-        store.root.rmdir()
-    return notes
-
-
-def _told(recording: Recording) -> str:
-    """What a process did that its program did not see; empty when there is nothing."""
-    asked = Counter(event.name for event in recording.events if event.kind not in _BETWEEN)
-    told = [f"{name} ({count} times)" if count > 1 else name for name, count in asked.most_common(_SHOWN)]
-    if len(asked) > _SHOWN:
-        told.append(f"{sum(asked.values()) - sum(asked[name] for name, _ in asked.most_common(_SHOWN))} more")
-    written = sum(len(data) for log in recording.lanes.values() for data in log.wrote.values())
-    if written:
-        told.append(f"wrote {written:,} bytes")
-    return ", ".join(told)

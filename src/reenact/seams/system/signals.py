@@ -6,7 +6,6 @@ a thread that turns an event loop it is let in like an outcome, when the loop is
 
 from __future__ import annotations
 
-import _thread
 import asyncio
 import contextlib
 import functools
@@ -162,7 +161,7 @@ class Handlers:
             self._kill(self.owner, number)
 
         with contextlib.suppress(RuntimeError):  # the interpreter is at its end, where no thread can be started
-            _thread.start_new_thread(send, ())
+            _real.start_new_thread(send, ())
 
 
 def meet_waits(patches: Patches) -> None:
