@@ -7,13 +7,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench import draw, exchange, machine, record, replay, start, table, tape, variables
+from bench import acts, draw, exchange, machine, record, replay, start, table, tape, variables
 from bench.figure import Figure, Verdict
 from bench.scale import FULL, QUICK
 from bench.server import serving
 from reenact import _real
 
-PARTS = ("exchange", "draw", "variables", "record", "replay", "tape", "start")
+PARTS = ("exchange", "draw", "acts", "variables", "record", "replay", "tape", "start")
 
 
 def main() -> int:
@@ -33,6 +33,8 @@ def main() -> int:
                     figures += exchange.measure(scale, url, folder)
                 case "draw":
                     figures += draw.measure(scale, url, folder)
+                case "acts":
+                    figures += acts.measure(scale, url, folder)
                 case "variables":
                     figures += variables.measure(scale)
                 case "record":

@@ -30,6 +30,8 @@ What is told is the median of several runs; *single runs* are the smallest and t
   ours. None of them has a garbage collector: it works at another place of a step when it is recorded. A run gives the
   median of the steps around a history.
 - **A draw** is one reading of clock or entropy, with its share of the commit that takes it to disk.
+- **Files, children, lanes, sockets** are by the clock, beyond the same without us: what leaves the process waits for
+  the disk, as an exchange does.
 - **A look at variables** is what `record --deep` takes at each event of a program: here with three functions on the
   stack, and one history in two places.
 - **A recording** is a whole process, with the time that it takes to close the tape, or to write the cassette.
