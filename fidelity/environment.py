@@ -29,20 +29,22 @@ class Environment:
 def make(name: str, base: Path, folder: Path) -> Environment:
     """The environment `environments/NAME.txt` on the interpreter `base`; what is there already is used again.
 
+    All but reenact: that is installed anew, so that what is tried is always this checkout as it is.
+
     Raises:
         subprocess.CalledProcessError: something cannot be installed.
     """
     lock = LOCKS / f"{name}.txt"
     home = folder / f"{name}-{base.parent.parent.name}"
     stamp, python = home / "set-up", home / "bin" / "python"
-    wanted = lock.read_text(encoding="utf-8") + str(ROOT)
+    wanted = lock.read_text(encoding="utf-8")
     if not stamp.is_file() or stamp.read_text(encoding="utf-8") != wanted:
         sys.stderr.write(f"fidelity: installing {lock.name} for {base}\n")
         shutil.rmtree(home, ignore_errors=True)
         subprocess.run([base, "-m", "venv", home], check=True)
         _install(python, "-r", str(lock))
-        _install(python, "--no-deps", str(ROOT))
         stamp.write_text(wanted, encoding="utf-8")
+    _install(python, "--no-deps", "--force-reinstall", str(ROOT))
     return Environment(name, python)
 
 
