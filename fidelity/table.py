@@ -42,8 +42,7 @@ def page(rows: Sequence[Row], pythons: Sequence[str], date: str) -> str:
     head = ["framework", "version", "steps", *(f"verified on {python}" for python in pythons), "effects", "refused"]
     lines = [head, ["---"] * len(head), *(_cells(row, pythons) for row in rows)]
     body = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
-    known = "".join(f"\n- {row.case.name}: {row.case.known}." for row in rows if row.case.known and not row.passed)
-    return f"{_HEAD}\n{date}: **{passed} of {len(rows)} verified**.\n\n{body}\n{known and known + chr(10)}"
+    return f"{_HEAD}\n{date}: **{passed} of {len(rows)} verified**.\n\n{body}\n"
 
 
 def line(case: Case, version: str, python: str, trial: Trial) -> str:

@@ -287,3 +287,18 @@ def test_what_cannot_be_kept_is_told(bench: Bench) -> None:
     """)
     assert b"past us" in run.stdout
     assert "not on tape" in " ".join(note.text for note, _ in run.tape.notes)
+
+
+@pytest.mark.parametrize("name", ["posix_spawn", "posix_spawnp"])
+def test_what_is_not_kept_is_told_and_not_started_again(bench: Bench, name: str) -> None:
+    run = bench.record(f"""
+        import os
+        command = ["/bin/sh", "-c", "echo started >> starts.log"]
+        os.waitpid(os.{name}(command[0], command, os.environ), 0)
+    """)
+    assert run.status == 0, run.stderr.decode()
+    assert [note.slug for note, _ in run.tape.notes] == ["child"]
+    verified = run.verify()
+    assert verified.status == 1
+    assert verified.divergences[0]["actual"]["name"].startswith("start `/bin/sh")
+    assert (bench.folder / "starts.log").read_text() == "started\n"

@@ -478,3 +478,35 @@ def test_a_connection_from_before_the_run_is_told(bench: Bench) -> None:
     shown = bench.run("-m", "reenact", "show", "last").stdout.decode()
     assert f"127.0.0.1:{server.port}" in shown
     assert "not made in this run" in shown
+
+
+def test_where_it_listened_before_somebody_else_may_be(bench: Bench) -> None:
+    program = (
+        HEAD
+        + """
+    import socket
+    # where the peer is too, by another address of this machine; and then no more
+    socket.create_server(("127.0.0.2", PORT)).close()
+    with socket.create_connection((HOST, PORT)) as link:
+        print(link.recv(100))
+    """
+    )
+    run = bench.unchanged(program, Peer)
+    assert run.text == "b'hello\\r\\n'\n", run.stderr.decode()
+    assert Kind.SOCKET in [event.kind for event in run.tape.events]
+    run.reproduced()
+
+
+def test_a_message_that_begins_with_sendmsg_comes_back(bench: Bench) -> None:
+    program = (
+        HEAD
+        + """
+    import socket
+    with socket.socket(type=socket.SOCK_DGRAM) as link:
+        print(link.sendmsg([b"one ", b"two"], [], 0, (HOST, PORT)))
+        print(link.recvmsg(100)[0])
+    """
+    )
+    run = bench.unchanged(program, Peer)
+    assert run.status == 0, run.stderr.decode()
+    run.reproduced()

@@ -29,7 +29,8 @@ _Real = Callable[..., Any]
 _encode, _decode = msgspec.msgpack.Encoder().encode, msgspec.msgpack.decode
 
 _talks: Final[WeakKeyDictionary[Any, Conversation]] = WeakKeyDictionary()
-_moved: Final[dict[int, Conversation]] = {}
+_moved: Final[dict[int, tuple[int, Conversation]]] = {}
+"""Those whose socket was detached, by its descriptor, with its inode: a descriptor may become another's."""
 _told: Final[WeakSet[Any]] = WeakSet()
 
 
@@ -39,10 +40,17 @@ def conversation_of(sock: Any) -> Conversation | None:
         return None
     found = _talks.get(sock)
     if found is None and _moved:
-        found = _moved.pop(sock.fileno(), None)
-        if found is not None:
-            _talks[sock] = found
+        inode, moved = _moved.pop(sock.fileno(), (-1, None))
+        if moved is not None and _inode(sock.fileno()) == inode:
+            found = _talks[sock] = moved
     return found
+
+
+_fstat = os.fstat  # before the seam in files meets it
+
+
+def _inode(descriptor: int) -> int:
+    return _fstat(descriptor).st_ino
 
 
 def keep(sock: Any, talk: Conversation) -> None:
@@ -178,7 +186,8 @@ def shown(address: Any) -> str:
 def _listen(real: _Real) -> _Real:
     def listen(self: Any, *args: Any) -> None:
         real(self, *args)
-        watch.owns(_NAME(self))
+        if isinstance(self, socket.socket):
+            watch.owns(self, _NAME(self))
 
     return listen
 
@@ -220,31 +229,34 @@ def _sendall(real: _Real) -> _Real:
 
 
 def _sendmsg(real: _Real) -> _Real:
-    def sendmsg(self: Any, buffers: Any, *rest: Any) -> int:
-        lane, talk = lane_and_talk(self)
-        if lane is None or talk is None:
-            return int(real(self, buffers, *rest))
-        buffers = list(buffers)
-        body = sent(b"".join(bytes(data) for data in buffers))
-        return int(ask(lane, f"send to {talk.label}", lambda: b"%d" % real(self, buffers, *rest), body))
+    def sendmsg(self: Any, buffers: Any, ancdata: Any = (), flags: int = 0, address: Any = None) -> int:
+        parts = list(buffers)
+        send = lambda: int(real(self, parts, ancdata, flags, address))  # noqa: E731
+        return _to(self, address, lambda: b"".join(map(bytes, parts)), send, "socket.sendmsg")
 
     return sendmsg
 
 
 def _sendto(real: _Real) -> _Real:
     def sendto(self: Any, data: Any, *rest: Any) -> int:
-        lane, talk = lane_and_talk(self)
-        if lane is None or watch.is_own(rest[-1] if rest else None):
-            watch.saw("socket.sendto", self, rest[-1] if rest else None)
-            return int(real(self, data, *rest))
-        label = shown(rest[-1]) if rest else "nobody"
-        if talk is None:
-            crossing = Crossing.begin(lane, Call(Kind.SOCKET, "messages without a connection"), revive)
-            crossing.pull(lambda: Answer(PartKind.OPENED, b""))
-            keep(self, Conversation(crossing, label))
-        return int(ask(lane, f"send to {label}", lambda: b"%d" % real(self, data, *rest), sent(bytes(data))))
+        address = rest[-1] if rest else None
+        return _to(self, address, lambda: bytes(data), lambda: int(real(self, data, *rest)), "socket.sendto")
 
     return sendto
+
+
+def _to(sock: Any, address: Any, data: Callable[[], bytes], perform: Callable[[], int], event: str) -> int:
+    """Sends `data` to an address, which begins a conversation where there is none; None: to the other side."""
+    lane, talk = lane_and_talk(sock)
+    if lane is None or watch.is_own(address) or (talk is None and address is None):
+        watch.saw(event, sock, address)
+        return perform()
+    label = shown(address) if address is not None else talk.label if talk is not None else ""
+    if talk is None:
+        crossing = Crossing.begin(lane, Call(Kind.SOCKET, "messages without a connection"), revive)
+        crossing.pull(lambda: Answer(PartKind.OPENED, b""))
+        keep(sock, Conversation(crossing, label))
+    return int(ask(lane, f"send to {label}", lambda: b"%d" % perform(), sent(data())))
 
 
 def _sendfile(real: _Real) -> _Real:
@@ -405,7 +417,7 @@ def _detach(real: _Real) -> _Real:
         descriptor = int(real(self))
         if talk is not None:
             del _talks[self]
-            _moved[descriptor] = talk
+            _moved[descriptor] = (_inode(descriptor), talk)
         return descriptor
 
     return detach

@@ -9,6 +9,7 @@ from __future__ import annotations
 import _socket
 import sys
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from reenact import _real
 from reenact.engine.divergence import Datum, Divergence, What
@@ -16,7 +17,7 @@ from reenact.engine.lane import MUTED, get_lane
 from reenact.engine.session import Session
 from reenact.errors import DivergenceError
 
-_CONNECTING = frozenset({"socket.connect", "socket.sendto"})
+_CONNECTING = frozenset({"socket.connect", "socket.sendto", "socket.sendmsg"})
 _FUNCTIONS = ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr", "getnameinfo")
 _LOOK_UPS = frozenset({"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyname_ex"})
 _HERE = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0", "::", ""})  # noqa: S104  told of, not bound to
@@ -30,12 +31,12 @@ class _Watch:
         self.added = False
         self.closed = False
         self.whole: Session | None = None
-        self.own: set[Any] = set()
+        self.own: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()  # the port or path of each socket that listens
 
     def __call__(self, event: str, args: tuple[Any, ...]) -> None:
         if event not in _EVENTS or (event in _LOOK_UPS and args and _is_address(args[0])):
             return
-        if event in _CONNECTING and is_own(args[1]):
+        if event in _CONNECTING and (args[1] is None or is_own(args[1])):
             return
         lane = get_lane()
         session = lane.session if lane is not None and lane.session is not None else self.whole
@@ -62,16 +63,21 @@ def watch(whole: Session | None = None, *, closed: bool = False) -> None:
         sys.addaudithook(_watch)
 
 
-def owns(address: Any) -> None:
-    """This process listens there: who connects to it from within does not leave the program."""
-    _watch.own.add(address[1] if isinstance(address, tuple) else address)
+def owns(sock: Any, address: Any) -> None:
+    """That socket of this process listens there: who connects to it from within does not leave the program."""
+    _watch.own[sock] = _place(address)
 
 
 def is_own(address: Any) -> bool:
-    """Whether that is on this machine, where this process listens."""
-    if not _watch.own or not isinstance(address, tuple):
-        return address in _watch.own if isinstance(address, str | bytes) else False
-    return len(address) > 1 and address[1] in _watch.own and str(address[0]) in _HERE
+    """Whether that is on this machine, where this process listens by now."""
+    if not _watch.own or (isinstance(address, tuple) and str(address[0]) not in _HERE):
+        return False
+    place = _place(address)
+    return any(own == place and sock.fileno() >= 0 for sock, own in list(_watch.own.items()))
+
+
+def _place(address: Any) -> Any:
+    return address[1] if isinstance(address, tuple) and len(address) > 1 else address
 
 
 def needs_nobody(event: str, host: object) -> bool:
@@ -94,7 +100,7 @@ def _is_address(host: object) -> bool:
 
 
 def _target(event: str, args: tuple[Any, ...]) -> str:
-    address = args[1] if event in ("socket.connect", "socket.sendto") else args[:2]
+    address = args[1] if event in _CONNECTING else args[:2]
     if isinstance(address, tuple):
         host = address[0].decode("latin-1") if isinstance(address[0], bytes) else address[0]
         port = address[1] if len(address) > 1 else None

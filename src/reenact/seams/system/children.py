@@ -69,29 +69,38 @@ def install(patches: Patches, session: Session, others: Others | None) -> Childr
     patches.set(popen, "_internal_poll", seam.polling(popen._internal_poll))  # type: ignore[attr-defined]
     patches.set(popen, "_communicate", seam.communicating(popen._communicate))  # type: ignore[attr-defined]
     patches.function(os, "system", seam.system(os.system))
+    _meet_spawns(patches, "a replay")
     return seam
 
 
 def meet_shared(patches: Patches) -> None:
     """Runs in code keep no child processes: a recording tells of each, and a replay starts none."""
-    popen = subprocess.Popen
-    patches.set(popen, "_execute_child", _untaped(popen._execute_child, whose=1))  # type: ignore[attr-defined]
-    patches.function(os, "system", _untaped(os.system, whose=0))
+    popen, replay = subprocess.Popen, "a replay of a run in code"
+    patches.set(popen, "_execute_child", _untaped(popen._execute_child, 1, replay))  # type: ignore[attr-defined]
+    patches.function(os, "system", _untaped(os.system, 0, replay))
+    _meet_spawns(patches, replay)
 
 
-def _untaped(real: Callable[..., Any], *, whose: int) -> Callable[..., Any]:
-    """`real`, for the lanes of runs in code; the command is its argument number `whose`."""
+def _meet_spawns(patches: Patches, replay: str) -> None:
+    """What nothing is kept of, whatever the run."""
+    for name in ("posix_spawn", "posix_spawnp"):
+        if hasattr(os, name):
+            patches.function(os, name, _untaped(getattr(os, name), 1, replay))
 
-    def start(*args: Any) -> Any:
+
+def _untaped(real: Callable[..., Any], whose: int, replay: str) -> Callable[..., Any]:
+    """`real`, told in a recording and refused in `replay`; the command is its argument number `whose`."""
+
+    def start(*args: Any, **options: Any) -> Any:
         lane = current()
         if lane is None or lane.session is None:
-            return real(*args)
+            return real(*args, **options)
         name = shown(args[whose])
-        if not lane.session.recording:
+        if lane.session.plan.prefix is not None:
             Crossing.begin(lane, Call(Kind.PROCESS, f"start `{name}`"), revive)
-            raise DivergenceError("a replay of a run in code starts no child process")
-        lane.session.note("child", f"`{name}` was started; a replay of a run in code does not", _real.getframe(1))
-        return real(*args)
+            raise DivergenceError(f"{replay} starts no child process")
+        lane.session.note("child", f"`{name}` was started; {replay} does not", _real.getframe(1))
+        return real(*args, **options)
 
     start.__name__ = start.__qualname__ = real.__name__
     return start
