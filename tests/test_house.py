@@ -79,6 +79,15 @@ def test_importing_reenact_imports_no_third_party_library() -> None:
     assert {name.partition(".")[0] for name in done.stdout.split()} - {"reenact", *sys.stdlib_module_names} == set()
 
 
+@pytest.mark.parametrize("name", ["replay", "verify", "runs"])
+def test_a_command_loads_no_seam_for_itself(name: str) -> None:
+    """They belong into the process that replays, and bring an event loop along, which takes longer than all else."""
+    code = f"import sys; import reenact.cli.{name}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert {name for name in loaded if name.startswith("reenact.seams")} | (loaded & {"asyncio", "ssl"}) == set()
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_is_a_module_of_its_own(name: str) -> None:
     command = importlib.import_module(f"reenact.cli.{name}").command

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import reenact
+from reenact.engine.dotted import named
 from reenact.errors import UsageError
-from reenact.seams.tools import named
 from reenact.tape.event import Kind
 from tests.runs import Bench, Run
 

@@ -6,8 +6,9 @@ It decides and never acts: no clock, no lock, no IO. The drivers in `crossing` d
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from reenact.engine.call import Call, headers_of, request_of
 from reenact.engine.divergence import Datum, Divergence, Request, Site, What
@@ -31,33 +32,28 @@ class Counts(Protocol):
         """How many there are now."""
 
 
-@dataclass(frozen=True, slots=True)
-class Serve:
+class Serve(msgspec.Struct, frozen=True):
     """The tape answers with this event."""
 
     event: Event
 
 
-@dataclass(frozen=True, slots=True)
-class Perform:
+class Perform(msgspec.Struct, frozen=True):
     """The world answers."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refuse:
+class Refuse(msgspec.Struct, frozen=True):
     """Nobody may answer: the agent left the tape. `event` is what the tape holds in its place, if anything."""
 
     divergence: Divergence
     event: Event | None
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(msgspec.Struct, frozen=True):
     """The recording ends here, because its process was killed while this was under way."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pass:
+class Pass(msgspec.Struct, frozen=True):
     """Nobody need answer: the lane is beside the run, and this is what it does around its side traffic."""
 
 

@@ -148,15 +148,16 @@ class Crossing:
         lane, strand, event = get_lane(), session.strand(), self.event
         keeps = self.served is None and event >= 0 and lane is not None and not session.faults
         append = writer.append if keeps and writer is not None else None
+        began, now, enter = session.began, _real.monotonic_ns, _LANE.set
         while True:
-            if append is None or get_lane() is not lane or order.lone is not strand or self.closed:
+            if append is None or order.lone is not strand or self.closed or get_lane() is not lane:
                 answer = self.pull(following)
                 if answer.kind is not _CHUNK:
                     return
                 yield answer.data
                 continue
             # the same in fewer steps, for who is alone: a stream comes in many small pieces
-            _LANE.set(MUTED)
+            enter(MUTED)
             try:
                 try:
                     data = next(source, None)
@@ -164,17 +165,21 @@ class Crossing:
                     _turn(order, strand)
                     self._failed(error)
                     raise
-                _turn(order, strand)
+                if order.lone is strand:  # as `order.counts`, and no call in between here either
+                    strand.tick = order.cursor
+                    order.cursor += 1
+                else:
+                    _turn(order, strand)
                 if data is None:
                     self._keep(PartKind.END, b"")
                     return
                 if not self.closed:  # the source may have let go of it meanwhile: by a signal's handler, say
-                    at = _real.monotonic_ns() - session.began
+                    at = now() - began
                     append(Part(event, _CHUNK, at, data))
                     if at > self._due:
                         self._commit_long(at)
             finally:
-                _LANE.set(lane)
+                enter(lane)
             yield data
 
     async def apull(self, perform: Callable[[], Awaitable[Answer]], *, ends: bool = False) -> Answer:

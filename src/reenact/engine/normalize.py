@@ -10,7 +10,6 @@ import fnmatch
 import importlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Final
 from urllib.parse import unquote_plus
@@ -29,8 +28,7 @@ class NormalizerError(UsageError, ValueError):
     slug = "normalizer"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Strip:
+class Strip(msgspec.Struct, frozen=True, eq=False):
     """Takes out headers and query parameters by their lower-case name or the start of it."""
 
     name: str
@@ -48,8 +46,7 @@ class Strip:
         return lowered in self.parameters or lowered.startswith(self.parameter_starts)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Rule:
+class Rule(msgspec.Struct, frozen=True, eq=False):
     """A rewriting of requests, for all of them or for those whose URL matches the glob `url`."""
 
     name: str

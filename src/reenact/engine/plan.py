@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, auto
+
+import msgspec
 
 from reenact.engine.schedule import Schedule
 from reenact.tape.reader import Recording
@@ -16,8 +17,7 @@ class Live(Enum):
     AFTER_PREFIX = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """A mode, as data. `observe`: note divergences and go on with what the tape holds.
 
     `schedule`: the tape's answers come in the order that it chooses, and not in that of the tape.

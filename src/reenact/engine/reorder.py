@@ -10,7 +10,8 @@ as long as that.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+import msgspec
 
 from reenact.engine.order import Order, Strand
 from reenact.engine.place import Place
@@ -25,8 +26,7 @@ _MUCH = 20  # times as many outcomes as are on tape: the run does not come to an
 _NEVER = 1 << 60
 
 
-@dataclass(frozen=True, slots=True)
-class _Deadline:
+class _Deadline(msgspec.Struct, frozen=True):
     """`tick` is when it passed on tape, `_NEVER` if it did not."""
 
     due: float

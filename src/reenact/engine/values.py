@@ -47,8 +47,7 @@ _CALLED: Final = frozenset(
 )
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Arguments:
+class Arguments(msgspec.Struct, frozen=True):
     """What a function was called with."""
 
     args: list[Any]

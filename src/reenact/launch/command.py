@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import shutil
 import sys
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from reenact.errors import UsageError
 
@@ -18,8 +19,7 @@ _OPTIONS_WITH_VALUE = ("-X", "-W", "--check-hash-based-pycs")
 _ENDS_OPTIONS = ("-c", "-m")
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(msgspec.Struct, frozen=True):
     """`python *flags *target`."""
 
     python: str

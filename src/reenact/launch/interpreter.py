@@ -9,9 +9,10 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+import msgspec
 
 _ASK = "import json, platform, sys; print(json.dumps([platform.python_version(), sys.path[1:]]))"
 _ASK_FOR_HOOK = "import sys; sys.exit('reenact._hook' not in sys.modules)"
@@ -21,8 +22,7 @@ _SECONDS = 20
 _DISTRIBUTION = re.compile(r"(?P<name>[^-]+)-(?P<version>[^-]+?)(?:-py[^-]*)?\.(?:dist|egg)-info$")
 
 
-@dataclass(frozen=True, slots=True)
-class Interpreter:
+class Interpreter(msgspec.Struct, frozen=True):
     """`packages` maps names, in PEP 503 form, to versions. All is empty for one that does not answer."""
 
     version: str

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -42,8 +41,7 @@ HOOK_FAILED = 70  # exit status of a process in which the start-up hook could no
 _TAIL = 4096  # bytes of a quiet replay's stderr that are kept
 
 
-@dataclass(frozen=True, slots=True)
-class Manner:
+class Manner(msgspec.Struct, frozen=True):
     """How to replay. `observe`: past differences. `deep`: the agent's variables count, too. `quiet`: show no output."""
 
     observe: bool = False
@@ -51,16 +49,17 @@ class Manner:
     quiet: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Other:
+PLAINLY = Manner()
+
+
+class Other(msgspec.Struct, frozen=True):
     """An order other than the tape's. `taken` is called with the tape of it, as long as that is there."""
 
     schedule: Schedule
     taken: Callable[[Path], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Replayed:
+class Replayed(msgspec.Struct, frozen=True):
     """A replay that is over. `took` is in ns; `stderr` is the end of what a quiet one wrote there."""
 
     status: int
@@ -115,7 +114,7 @@ def record(command: Command, store: Store, name: str | None = None, *, deep: boo
 
 def replay(
     recording: Recording,
-    manner: Manner = Manner(),
+    manner: Manner = PLAINLY,
     *,
     settings: Settings | None = None,
     waiting: supervise.Waiting | None = None,

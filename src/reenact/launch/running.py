@@ -11,13 +11,16 @@ import mmap
 import os
 import struct
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from reenact.engine.boundary import ASKED, COMPARED, DRIFTED, WRITTEN
 from reenact.engine.divergence import Divergence
-from reenact.engine.session import Session
 from reenact.launch.spec import Report
+
+if TYPE_CHECKING:
+    from reenact.engine.session import Session
 
 _COUNTS = struct.Struct("=4Q")
 _DRIFTED = "clock or randomness read where the tape holds no more"

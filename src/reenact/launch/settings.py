@@ -5,23 +5,23 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
+
+from reenact.engine.dotted import named
 from reenact.engine.side.shipped import PATTERNS
 from reenact.engine.side.traffic import Pattern
 from reenact.errors import UsageError
-from reenact.seams.tools import named
 
 _FILE = "pyproject.toml"
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(msgspec.Struct, frozen=True):
     """`table` is [tool.reenact] as it stands; `folder` is where its file is, None when there is none."""
 
     folder: Path | None = None
-    table: dict[str, object] = field(default_factory=dict)
+    table: dict[str, object] = msgspec.field(default_factory=dict)
 
     @classmethod
     def near(cls, start: Path) -> Settings:

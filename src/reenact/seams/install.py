@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from reenact.engine.dotted import named
 from reenact.engine.lane import muted
 from reenact.engine.session import Session
 from reenact.errors import UsageError
@@ -143,7 +144,7 @@ class Installed:
         """Makes these functions tools, now or when their modules are imported; `note` is told of what is not there."""
         self._note = note
         for path in boundaries:
-            name, names = tools.named(path)
+            name, names = named(path)
             if names not in self._tools.setdefault(name, []):
                 self._tools[name].append(names)
                 if name in sys.modules:

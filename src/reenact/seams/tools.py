@@ -37,18 +37,6 @@ def tool(function: F) -> F:
     return _bounded(function, f"{function.__module__}:{function.__qualname__}", of_class=False)  # type: ignore[return-value]
 
 
-def named(path: str) -> tuple[str, list[str]]:
-    """The module and the names of `pkg.module:function` or `pkg.module:Class.method`.
-
-    Raises:
-        UsageError: it is no such path.
-    """
-    module, colon, names = path.partition(":")
-    if not colon or not all(part.isidentifier() for part in (*module.split("."), *names.split("."))):
-        raise UsageError(f"[tool.reenact] boundaries: {path!r} is no function: write it as package.module:function")
-    return module, names.split(".")
-
-
 def meet(module: ModuleType, names: Sequence[str], patches: Patches) -> None:
     """Makes a function of a module, which has been imported, a boundary.
 

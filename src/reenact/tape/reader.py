@@ -6,8 +6,9 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from reenact.errors import TapeCorruptError, TapeError, TapeVersionError
 from reenact.tape import event as ev
@@ -19,8 +20,7 @@ AROUND = (ev.Kind.SLEEP, ev.Kind.CONNECT, ev.Kind.CLOSE)
 """What a lane may do around its side traffic, and be beside the run."""
 
 
-@dataclass(slots=True)
-class Event:
+class Event(Struct):
     """One call with what came back. `parts` are (tick, part); `body` is the request's, see `Recording.body`."""
 
     id: int
@@ -44,8 +44,7 @@ class Event:
         return bool(self.parts) and self.parts[-1][1].kind in ev.LAST
 
 
-@dataclass(slots=True)
-class Aside:
+class Aside(Struct):
     """One request that is side traffic. `before` is how many events of its lane had begun; `parts` are (tick, part)."""
 
     host: str
@@ -53,8 +52,7 @@ class Aside:
     parts: list[tuple[int, ev.AsidePart]] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class LaneLog:
+class LaneLog(Struct):
     """What one lane did: its events in order, its draws by (kind, place), and what it wrote, by stream.
 
     `collected` is the generation of garbage that was collected, by the number of the event that came next, and
@@ -75,8 +73,7 @@ class LaneLog:
     locals: dict[int, list[tuple[str, dict[str, bytes]]]] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class Recording:
+class Recording(Struct):
     """A whole tape in memory. `ticks` is the order in which the run saw things; side traffic's are `passable`."""
 
     path: Path

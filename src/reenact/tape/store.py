@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from reenact import _real
 from reenact.errors import RunNotFoundError, TapeError, UsageError
@@ -18,8 +19,7 @@ _ID_BYTES = 2
 _TRIES = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Store:
+class Store(msgspec.Struct, frozen=True):
     """The tapes below one folder."""
 
     root: Path

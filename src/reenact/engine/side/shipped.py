@@ -5,11 +5,10 @@ On it is only what is sent and forgotten: a request whose answer tells the progr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True, slots=True)
-class Sender:
+class Sender(msgspec.Struct, frozen=True):
     """Who sends it, and how it is recognised. `source` is where that is to be read: a document, or a package's file."""
 
     name: str

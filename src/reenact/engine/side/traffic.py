@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from urllib.parse import urlsplit
+
+import msgspec
 
 from reenact.errors import UsageError
 
 _SENDING = ("POST", "PUT", "PATCH")
 _PORTS = {"http": 80, "https": 443}
+_KNOWN = 1024  # requests of which is kept whether they are: an agent asks the same few addresses again and again
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(msgspec.Struct, frozen=True):
     """One entry of the list. `off` takes what it fits off the list; a host that begins with `*` is any that ends so.
 
     `methods` and `port` are empty for any.
@@ -69,11 +70,19 @@ class SideTraffic:
     def __init__(self, patterns: Sequence[str] = ()) -> None:
         self._texts = patterns
         self._patterns: list[Pattern] | None = None
+        self._known: dict[str, str | None] = {}
 
     def host(self, request: str) -> str | None:
         """Where a request goes if it is side traffic, else None. `request` is its method and URL."""
         if not self._texts:
             return None
+        if request not in self._known:
+            if len(self._known) == _KNOWN:
+                self._known.clear()
+            self._known[request] = self._find(request)
+        return self._known[request]
+
+    def _find(self, request: str) -> str | None:
         if self._patterns is None:
             self._patterns = [Pattern.parse(text) for text in reversed(self._texts)]
         method, _, url = request.partition(" ")

@@ -10,8 +10,9 @@ import asyncio
 import math
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from reenact import _real
 from reenact.engine.crossing import STUCK_AFTER_NS
@@ -22,8 +23,7 @@ from reenact.tape.event import Signal, Spun, Timer
 SPIN_NS = 100_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Rest:
+class Rest(msgspec.Struct, frozen=True):
     """What a gate did when its loop was about to wait: `go`, it let something in; `fired`, that was timers.
 
     `ask_again`: the baton was not to be had, and the loop must not sleep for long.
