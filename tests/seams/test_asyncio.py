@@ -297,3 +297,31 @@ def test_anyio_on_asyncio_comes_back(bench: Bench) -> None:
         run = bench.record(program, env=settings(server))
     assert run.status == 0, run.stderr.decode()
     run.verified()
+
+
+def test_reading_on_where_the_recording_gave_up_is_told(bench: Bench) -> None:
+    program = """
+        import asyncio, os, httpx
+
+        async def main():
+            async with httpx.AsyncClient() as client:
+                body = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "go on"}]}
+                url = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
+                async with client.stream("POST", url, json=body) as answer:
+                    count = 0
+                    async for chunk in answer.aiter_raw():
+                        count += 1
+                        if count == 2:
+                            break
+                print(count)
+
+        asyncio.run(main())
+    """
+    with ModelServer(lambda _: Say("one two three four five six")) as server:
+        run = bench.record(program, env=settings(server))
+    run.reproduced()
+    for instead in ("count == 1", "count == 3", "False"):
+        bench.write(program.replace("count == 2", instead))
+        verified = run.verify()
+        assert not verified.passed, instead
+        assert "answer" in verified.told(), instead

@@ -26,6 +26,7 @@ COMMIT_WITHIN_NS = 200_000_000
 _DURABLE = (Kind.HTTP, Kind.CONNECT, Kind.PROCESS, Kind.TOOL)
 _LEAVING = (*_DURABLE, Kind.SOCKET)  # of what is sent over a socket the end is nothing that has come back
 _CHUNK = PartKind.CHUNK
+_ENOUGH = (*NO_TICK, PartKind.GIVEN_UP)  # the agent reads no further
 
 Revive = Callable[[Failed], BaseException]
 
@@ -189,6 +190,8 @@ class Crossing:
             tick, part = self._next_served()
             if gate is None:
                 return self._give(tick, part, self._session.strand())
+            if part.kind in _ENOUGH and not ends and part is not _NOTHING and self._session.reordered is None:
+                self._diverge_beyond()
             if part.kind != PartKind.CANCELLED:
                 await self._await_part(gate, tick, part, ends=ends)
                 return self._outcome(part)
@@ -296,7 +299,7 @@ class Crossing:
             return
         self.closed = True
         following = self._next_kind()
-        if following is not None and following not in (*NO_TICK, PartKind.GIVEN_UP) and self.served.complete:
+        if following is not None and following not in _ENOUGH and self.served.complete:
             name = self.served.name
             found = Datum("answer", name, b"given up before its end")
             wanted = Datum("answer", name, b"read on")
