@@ -190,10 +190,10 @@ class Crossing:
             tick, part = self._next_served()
             if gate is None:
                 return self._give(tick, part, self._session.strand())
-            if part.kind in _ENOUGH and not ends and part is not _NOTHING and self._session.reordered is None:
-                self._diverge_beyond()
             if part.kind != PartKind.CANCELLED:
                 await self._await_part(gate, tick, part, ends=ends)
+                if part.kind == PartKind.GIVEN_UP and not ends:
+                    self._diverge_beyond()  # it was not cancelled before this, as it was in the recording
                 return self._outcome(part)
             try:
                 await gate.tick(-1)

@@ -23,6 +23,7 @@ from reenact.seams.concurrency.exploregate import ExploreGate
 from reenact.seams.concurrency.identity import InOrder, new_task
 from reenact.seams.concurrency.loopgate import RecordGate, ReplayGate
 from reenact.seams.patch import Patches
+from reenact.seams.sockets.waits import BENEATH
 from reenact.tape.event import DrawKind
 
 _GATES = "_reenact_gates"
@@ -140,7 +141,8 @@ class _Gates:
         self._gates: dict[Session, RecordGate | ReplayGate] = {}
         self._recording: list[RecordGate] = []
         self._replaying: ReplayGate | None = None
-        self._select = loop._selector.select
+        select = type(loop._selector).select
+        self._select = getattr(select, BENEATH, select).__get__(loop._selector)
         plain = type(loop).time is asyncio.base_events.BaseEventLoop.time
         self._clock: Callable[[], float] = _real.monotonic if plain else loop.time
         self._loop_code = asyncio.base_events.BaseEventLoop._run_once.__code__  # type: ignore[attr-defined]
@@ -202,22 +204,24 @@ class _Gates:
         if self._replaying is not None:
             return self._select_replaying(self._replaying)
         loop, gates, now = self._loop, self._recording, self._clock()
+        scheduled = loop._scheduled
         wait: float | None = None
         if loop._stopping or loop._ready:
             wait = 0.0
-        elif loop._scheduled:
-            wait = max(loop._scheduled[0].when() - now, 0.0)
+        elif scheduled:
+            wait = max(scheduled[0].when() - now, 0.0)
         fired = False
         if not (loop._stopping or (len(gates) == 1 and gates[0].carries_on(now))):
             wait, fired = self._let_in(now, wait)
         events = self._select(wait)
         for gate in gates:
-            gate.claim()
+            if gate.strand.granted or gate.session.order.lone is not gate.strand:
+                gate.claim()
         if not fired:
             # time goes on, but never past a timer of a run: that fires when its gate has let it in and written it down
             now = self._clock()
-            if not loop._scheduled or self._first_due(now)[0] is None:
-                self.now = max(self.now, now)
+            if now > self.now and (not scheduled or scheduled[0].when() > now or self._first_due(now)[0] is None):
+                self.now = now
         return events
 
     def _let_in(self, now: float, wait: float | None) -> tuple[float | None, bool]:

@@ -16,6 +16,9 @@ from reenact.seams.sockets.conversation import ask
 _Real = Callable[..., Any]
 _Ready = list[tuple[int, int]]
 
+BENEATH: Final = "_reenact_beneath"
+"""The attribute under which a selector's method has what it was: that is what the gates of an event loop wait by."""
+
 _registered: Final[dict[int, set[int]]] = {}
 """The descriptors of each object of `select.poll`, by its address: such an object tells nobody."""
 
@@ -91,6 +94,7 @@ def _selector(real: _Real) -> _Real:
         ready = _wait(lane, names, lambda: [(key.fd, events) for key, events in real(self, timeout)])
         return [(by_number[number], events) for number, events in ready if number in by_number]
 
+    setattr(select, BENEATH, real)
     return select
 
 
