@@ -16,7 +16,7 @@ def close(path: Path, status: int | None, notes: Iterable[Note] = ()) -> Recordi
 
 
 def _counts(recording: Recording) -> dict[str, int]:
-    if not any(event.kind is Kind.HTTP for event in recording.events):
+    if not any(event.kind in (Kind.HTTP, Kind.SOCKET) for event in recording.events):
         return {"steps": 0}
     try:
         from reenact.trajectory import steps  # noqa: PLC0415  a run that asks nobody has none
