@@ -123,6 +123,7 @@ def text(document: EventDocument, *, cwd: str, lanes: Mapping[str, str], width: 
         ("at", moment.offset(entry.began) + took),
         ("line", where(entry.site, cwd)),
         ("lane", plain(lane)),
+        ("piece of", f"event {entry.within}" if entry.within is not None else ""),
     ]
     yield from (f"  {paint.dim(label.ljust(_LABEL))}{value}" for label, value in facts if value)
     if entry.kind == "http" or document.request.body.bytes:

@@ -102,6 +102,12 @@ class Heard:
         if end is not None:
             self._parts.append(end)
 
+    def is_all(self) -> bool:
+        """Whether an answer that seems not to be whole is all that there is: something was taken out of it."""
+        if self.blanked and self._parts:
+            self.end(*self._parts[-1])
+        return self.over
+
     def end(self, tick: int, part: Part) -> None:
         """No more comes. A chunk without data says that the other side sends no more."""
         self.over = True
@@ -185,7 +191,7 @@ class Connection:
             self._found[-1].fault = _SEVERAL
         else:
             self._found.append(heard)
-        if self._waiting and self._waiting[0].blanked:
+        if self._waiting and self._waiting[0].is_all():
             self._answered = self._waiting.popleft()
         self._waiting.append(heard)
         return heard

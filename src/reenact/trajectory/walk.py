@@ -34,6 +34,16 @@ class Trajectory(msgspec.Struct, frozen=True):
     steps: tuple[Step, ...]
     outside: tuple[Entry, ...]
 
+    @property
+    def entries(self) -> list[Entry]:
+        """All events."""
+        return [*self.outside, *(entry for step in self.steps for entry in step.entries)]
+
+    @property
+    def model_calls(self) -> int:
+        """How many requests to models there are, failed ones too."""
+        return sum(bool(entry.model) for entry in self.entries)
+
 
 def trajectory(recording: Recording) -> Trajectory:
     """Reads a whole recording."""
