@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from reenact.doctor.installation import TESTED
+from reenact.doctor.tape import NEWS, NOTED
+from reenact.report.note import MEANING
 from tests.cli.desk import Desk
 from tests.cli.test_deep import NATIVE_CLOCK
 
@@ -157,6 +159,10 @@ def test_what_is_neither_a_run_nor_a_program_is_misuse(desk: Desk) -> None:
     done = desk.reenact("doctor", "nonsense")
     assert done.returncode == 2
     assert "nonsense is no run in " in done.stderr
+
+
+def test_every_sort_of_note_is_a_finding_or_none() -> None:
+    assert set(NOTED) | set(NEWS) == set(MEANING)
 
 
 def test_a_program_may_have_the_name_of_a_run(desk: Desk) -> None:

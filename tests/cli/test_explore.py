@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from reenact.doctor import tape as doctor
 from reenact.testing import ModelServer, Reply, Say, SlowFirstByte, Turn
 from tests.runs import Bench, Done, Run, settings
 
@@ -188,6 +189,8 @@ def test_a_lost_update_between_two_threads_is_found(bench: Bench) -> None:
     finding = explored(bench, run, "--runs", "4", status=1)["findings"][0]
     assert finding["changes"] == ["output"]
     again = kept(bench, finding)
+    assert [note.slug for note, _ in again.tape.notes] == ["explored"]
+    assert "explored" not in {found.slug for found in doctor.findings(again.tape)}
     assert again.verify().passed
     assert again.replay().stdout in (b"left 80\n", b"left 90\n")
 

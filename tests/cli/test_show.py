@@ -26,6 +26,20 @@ AGENT = """
     print(ask(messages)["content"])
 """
 
+URLLIB = """
+    import json, os, urllib.request
+    URL = os.environ["URL"] + "/chat/completions"
+    def ask(messages):
+        body = json.dumps({"model": "gpt-5", "messages": messages}).encode()
+        headers = {"content-type": "application/json", "authorization": "Bearer sk-secret"}
+        with urllib.request.urlopen(urllib.request.Request(URL, body, headers)) as answer:
+            return json.load(answer)["choices"][0]["message"]
+    messages = [{"role": "user", "content": "Is it raining in Oslo?"}]
+    said = ask(messages)
+    messages += [said, {"role": "tool", "tool_call_id": said["tool_calls"][0]["id"], "content": "7 degrees, rain"}]
+    print(ask(messages)["content"])
+"""
+
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Desk:
@@ -180,3 +194,32 @@ def test_a_reader_that_has_seen_enough_ends_it_quietly(made: Made, desk: Desk) -
     status, screen = desk.at_terminal("show", "last")
     assert status == 0
     assert "Step 200" in screen
+
+
+def test_a_model_that_is_asked_by_urllib_is_shown_like_any(desk: Desk) -> None:
+    desk.write(URLLIB)
+    with ModelServer(Script(Call("weather", {"city": "Oslo"}), Say("Yes, take a coat."))) as server:
+        done = desk.reenact("record", "agent.py", env={"URL": server.openai})
+    assert done.stdout == "Yes, take a coat.\n"
+    assert "2 steps" in done.stderr
+    shown = desk.reenact("show", "last").stdout
+    assert [line.split("  ")[1] for line in shown.splitlines() if line.startswith(("  →", "  ←"))] == [
+        "→ user",
+        "← call",
+        "→ tool",
+        "← text",
+    ]
+    assert "send to" not in shown
+    assert "connect to" not in shown
+    assert "agent.py:7" in shown
+    (row,) = json.loads(desk.reenact("runs", "--json").stdout)
+    assert (row["steps"], row["model_calls"]) == (2, 2)
+    document = json.loads(desk.reenact("show", "last@2", "--json").stdout)
+    (attempt,) = document["step"]["attempts"]
+    event = desk.reenact("show", "last", "--event", str(attempt)).stdout
+    assert event.startswith(f"Event {attempt}  POST http://127.0.0.1")
+    assert "Authorization: [redacted]" in event
+    assert "HTTP/1.1 200 OK" in event
+    assert '"content": "Yes, take a coat."' in event
+    piece = desk.reenact("show", "last", "--event", str(attempt + 1)).stdout
+    assert f"piece of  event {attempt}" in piece

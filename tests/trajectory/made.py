@@ -50,7 +50,14 @@ class Made:
         return self._lines[file, line]
 
     def begin(
-        self, name: str, body: bytes = b"", *, lane: str = "0", line: int = 7, kind: ev.Kind = ev.Kind.HTTP
+        self,
+        name: str,
+        body: bytes = b"",
+        *,
+        lane: str = "0",
+        line: int = 7,
+        kind: ev.Kind = ev.Kind.HTTP,
+        **arguments: str,
     ) -> int:
         self._writer.commit()
         event, site = self._events, self.line(line)
@@ -58,7 +65,7 @@ class Made:
         self.at += 100 * MS
         delta = self._bodies.shrink(event, body, event - 1)
         head = json.dumps([["content-type", "application/json"], ["authorization", "[redacted]"]]).encode()
-        head = head if kind is ev.Kind.HTTP else b"[]"
+        head = head if kind is ev.Kind.HTTP else json.dumps(list(arguments.items())).encode()
         self._writer.add(ev.Began(event, self._lanes[lane], kind, name, site, self.at, head, delta))
         return event
 
@@ -81,6 +88,27 @@ class Made:
         event = self.begin(name, body, lane=lane)
         self.answer(event, status, answer)
         return event
+
+    def connect(self, where: str = "api.openai.com:443", *, lane: str = "0") -> int:
+        event = self.begin(f"connect to {where}", lane=lane, kind=ev.Kind.SOCKET)
+        self.part(event, ev.PartKind.OPENED, b"0")
+        return event
+
+    def over(self, connection: int, what: str, data: bytes = b"", gave: bytes | ev.Failed = b"") -> int:
+        """Something done with a connection: sent over it, mostly."""
+        event = self.begin(what, data, kind=ev.Kind.SOCKET, over=str(connection))
+        if isinstance(gave, ev.Failed):
+            self.part(event, ev.PartKind.FAILURE, failed=gave)
+        else:
+            self.part(event, ev.PartKind.VALUE, gave)
+        return event
+
+    def send(self, connection: int, *data: bytes) -> int:
+        return min([self.over(connection, "send to it", piece) for piece in data])
+
+    def came(self, connection: int, *data: bytes) -> None:
+        for piece in data:
+            self.part(connection, ev.PartKind.CHUNK, piece)
 
     def sleep(self, seconds: float, *, lane: str = "0") -> int:
         event = self.begin(f"sleep {seconds!r}", lane=lane, line=21, kind=ev.Kind.SLEEP)

@@ -21,7 +21,7 @@ class _Noted(NamedTuple):
     do: str
 
 
-_NOTED: Final = {
+NOTED: Final = {
     "unseen": _Noted(
         Severity.BREAKS,
         "Use a library that reenact records (httpx, urllib3, requests, aiohttp), or make the function that connects a "
@@ -39,7 +39,9 @@ _NOTED: Final = {
     "boundary": _Noted(Severity.MAY, "Correct the name in [tool.reenact] boundaries."),
     "tool": _Noted(Severity.MAY, "Have the tool give back what it changes."),
     "file": _Noted(Severity.MAY, "Keep the file as it is as long as the tape is used."),
+    "process": _Noted(Severity.NOTE, "Nothing, unless you want to see it: each has a tape of its own, to be read."),
 }
+NEWS: Final = ("explored",)  # tells where a tape comes from, and is no finding
 _ADDRESS: Final = re.compile(rb"(?<= at )0x[0-9a-f]{6,16}\b|\b0x(?:7[0-9a-f]|5[56])[0-9a-f]{10}\b")
 _SHOWN: Final = 40  # bytes around an address
 
@@ -64,7 +66,9 @@ def _end(recording: Recording) -> Iterator[Finding]:
 
 def _notes(recording: Recording) -> Iterator[Finding]:
     for note, site in recording.notes:
-        noted = _NOTED.get(note.slug, _Noted(Severity.MAY, "See reenact show."))
+        if note.slug in NEWS:
+            continue
+        noted = NOTED.get(note.slug, _Noted(Severity.MAY, "See reenact show."))
         yield Finding(
             severity=noted.severity,
             slug=note.slug,

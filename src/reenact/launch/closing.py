@@ -1,4 +1,4 @@
-"""Closes the tape of a run that is over, with the number of its steps among the rows that one queries."""
+"""Closes the tape of a run that is over, with the numbers of its steps among the rows that one queries."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ def close(path: Path, status: int | None, notes: Iterable[Note] = ()) -> Recordi
 
 
 def _counts(recording: Recording) -> dict[str, int]:
-    if not any(event.kind is Kind.HTTP for event in recording.events):
-        return {"steps": 0}
+    if not any(event.kind in (Kind.HTTP, Kind.SOCKET) for event in recording.events):
+        return {"steps": 0, "model_calls": 0}
     try:
-        from reenact.trajectory import steps  # noqa: PLC0415  a run that asks nobody has none
+        from reenact.trajectory import trajectory  # noqa: PLC0415  a run that asks nobody has none
 
-        return {"steps": len(steps(recording))}
+        found = trajectory(recording)
+        return {"steps": len(found.steps), "model_calls": found.model_calls}
     except Exception:  # noqa: BLE001  that a strange answer cannot be read is no reason to leave the tape open
         return {}

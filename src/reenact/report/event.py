@@ -20,6 +20,7 @@ from reenact.tape.event import Failed, Kind, PartKind
 from reenact.tape.reader import Recording
 from reenact.trajectory import Entry
 from reenact.trajectory.exchange import Exchange, Headers, class_of, message_of
+from reenact.trajectory.exchanges import Exchanges
 
 _LABEL: Final = 10
 _HEX_ROW: Final = 16
@@ -95,8 +96,8 @@ class EventDocument(msgspec.Struct, frozen=True, kw_only=True):
 
 def document(recording: Recording, entry: Entry, *, run: str, step: int | None) -> EventDocument:
     """An event of a recording, which the trajectory has as this entry."""
-    event = recording.events[entry.event]
-    exchange = Exchange(event, recording.body(event))
+    exchange = Exchanges(recording).of(recording.events[entry.event])
+    event = exchange.event
     carried = (PartKind.VALUE, PartKind.CHUNK) if event.kind == Kind.SOCKET else (PartKind.VALUE,)
     value = b"".join(part.data for _, part in event.parts if part.kind in carried)
     return EventDocument(
@@ -122,6 +123,7 @@ def text(document: EventDocument, *, cwd: str, lanes: Mapping[str, str], width: 
         ("at", moment.offset(entry.began) + took),
         ("line", where(entry.site, cwd)),
         ("lane", plain(lane)),
+        ("piece of", f"event {entry.within}" if entry.within is not None else ""),
     ]
     yield from (f"  {paint.dim(label.ljust(_LABEL))}{value}" for label, value in facts if value)
     if entry.kind == "http" or document.request.body.bytes:

@@ -78,7 +78,6 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 def run(recording: Recording, trajectory: Trajectory, *, live: bool = False) -> Run:
     """The head of a recording. `live` says that its process still writes."""
     manifest = manifests.decode(recording.manifest)
-    entries = [*trajectory.outside, *(entry for step in trajectory.steps for entry in step.entries)]
     ended = recording.ended
     status = recording.status
     return Run(
@@ -96,9 +95,9 @@ def run(recording: Recording, trajectory: Trajectory, *, live: bool = False) -> 
         exit_status=None if status == UNKNOWN_STATUS else status,
         error=f"{class_of(ended.error)}: {message_of(ended.error)}" if ended is not None and ended.error else "",
         steps=len(trajectory.steps),
-        model_calls=sum(bool(entry.model) for entry in entries),
+        model_calls=trajectory.model_calls,
         events=len(recording.events),
-        usage=_total(entry.usage for entry in entries),
+        usage=_total(entry.usage for entry in trajectory.entries),
         uncounted=sum(step.complete and step.usage is None for step in trajectory.steps),
         lanes=tuple(Lane(lane.path, lane.name, len(lane.events)) for lane in recording.lanes.values() if lane.events),
         notes=tuple(

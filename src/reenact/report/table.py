@@ -123,8 +123,8 @@ def _row(run: Listed, now: int) -> _Row:
 
 def _calls(run: Listed) -> int | None:
     """Requests to models; None where it is not known."""
-    if run.events is None:
-        return None
+    if run.model_calls is not None or run.events is None:
+        return run.model_calls
     return sum(count for name, count in run.asked if place_of(*name.partition(" ")[::2]) is not None)
 
 

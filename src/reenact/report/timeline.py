@@ -95,8 +95,7 @@ class _View:
 
     def others(self, entries: Iterable[Entry]) -> Iterator[str]:
         """Events outside the steps."""
-        shown = [entry for entry in entries if entry.kind not in _HOUSEKEEPING or entry.trouble is not None]
-        for entry, count in _folded(shown):
+        for entry, count in _folded(_told(entries)):
             facts = [moment.offset(entry.began), _what(entry, count, self._width - 36)]
             facts += [where(entry.site, self._run.cwd), _lane(entry.lane, self._lanes)]
             yield clip(f"  · {'   '.join(fact for fact in facts if fact)}", self._width)
@@ -135,8 +134,7 @@ class _View:
 
     def _entries(self, entries: Sequence[Entry]) -> Iterator[str]:
         """What the tools did across boundaries."""
-        shown = [entry for entry in entries if entry.kind not in _HOUSEKEEPING or entry.trouble is not None]
-        for entry, count in _folded(shown):
+        for entry, count in _folded(_told(entries)):
             yield self._remark(_what(entry, count, self._width - 36))
             yield from self._wrong(entry)
 
@@ -179,6 +177,12 @@ def refused(trouble: Trouble) -> bool:
 
 def _slept(entry: Entry) -> bool:
     return entry.kind == "sleep"
+
+
+def _told(entries: Iterable[Entry]) -> list[Entry]:
+    """Those that say something of their own."""
+    own = (entry for entry in entries if entry.within is None)
+    return [entry for entry in own if entry.kind not in _HOUSEKEEPING or entry.trouble is not None]
 
 
 def _folded(entries: Sequence[Entry]) -> Iterator[tuple[Entry, int]]:

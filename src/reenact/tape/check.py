@@ -19,7 +19,7 @@ from reenact.tape.reader import Recording, read
 
 _SHOWN = 3  # places told of one sort of damage
 _LATER = ("program",)  # rows of `run` that older tapes do not have
-_COUNTED = ("steps",)  # rows that say what the bytes meant to the reader of that time
+_COUNTED = ("steps", "model_calls")  # rows that say what the bytes meant to the reader of that time
 
 
 class State(StrEnum):

@@ -19,7 +19,7 @@ class Listed:
     """A tape in a list. Counts and `duration` (ns) are None while it is not closed; `started` is ns since 1970.
 
     `outcome` is as `tape.close.outcome` has it, or "recording", or "unreadable"; `reason` says why it is that. `asked`
-    are the HTTP requests by method and URL, with how often.
+    are the HTTP requests by method and URL, with how often: who closed the tape may not have counted `model_calls`.
     """
 
     run: str
@@ -32,6 +32,7 @@ class Listed:
     events: int | None = None
     lanes: int | None = None
     steps: int | None = None
+    model_calls: int | None = None
     duration: int | None = None
     faults: int = 0
     asked: tuple[tuple[str, int], ...] = ()
@@ -70,6 +71,7 @@ def _listed(run: str, path: Path) -> Listed | None:
         _number(row, "events"),
         _number(row, "lanes"),
         _number(row, "steps"),
+        _number(row, "model_calls"),
         _number(row, "duration"),
         _number(row, "faults") or 0,
         asked,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import NamedTuple
 
 import msgspec
 
@@ -37,12 +38,20 @@ _head = msgspec.json.Decoder(Head).decode
 _headers = msgspec.json.Decoder(tuple[tuple[str, str], ...]).decode
 
 
+class Fault(NamedTuple):
+    """Why an exchange is not what it should be: one word, and in words."""
+
+    type: str
+    message: str
+
+
 class Exchange:
     """An event with the bytes of both directions. `sent` is the body of its request as on the wire."""
 
-    def __init__(self, event: Event, sent: bytes) -> None:
+    def __init__(self, event: Event, sent: bytes, fault: Fault | None = None) -> None:
         self.event = event
         self.sent = sent
+        self.fault = fault
         self.method, _, self.url = event.name.partition(" ")
 
     @cached_property
@@ -120,6 +129,8 @@ class Exchange:
             return Trouble(number, self.status, class_of(failed), message_of(failed))
         if self.status is not None and self.status >= _LOWEST_ERROR:
             return Trouble(number, self.status, self.head.reason if self.head is not None else "", "")
+        if self.fault is not None:
+            return Trouble(number, None, self.fault.type, self.fault.message)
         if not self.event.complete:
             return Trouble(number, None, "unfinished", "the tape ends before the answer does")
         if self.let_go and self.head is None and self.event.kind is Kind.HTTP:

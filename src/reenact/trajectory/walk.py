@@ -8,6 +8,8 @@ tools, or the conversation goes on from it later. Everything else stands outside
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
+from itertools import chain
 
 import msgspec
 
@@ -19,6 +21,7 @@ from reenact.trajectory.conversation import Conversations, Told, Turn
 from reenact.trajectory.decision import Step
 from reenact.trajectory.entry import Entry, Place, Trouble
 from reenact.trajectory.exchange import Exchange
+from reenact.trajectory.exchanges import Exchanges
 from reenact.trajectory.history import History
 
 _EMBEDDING = "embedding"
@@ -30,6 +33,16 @@ class Trajectory(msgspec.Struct, frozen=True):
 
     steps: tuple[Step, ...]
     outside: tuple[Entry, ...]
+
+    @property
+    def entries(self) -> list[Entry]:
+        """All events."""
+        return [*self.outside, *(entry for step in self.steps for entry in step.entries)]
+
+    @property
+    def model_calls(self) -> int:
+        """How many requests to models there are, failed ones too."""
+        return sum(bool(entry.model) for entry in self.entries)
 
 
 def trajectory(recording: Recording) -> Trajectory:
@@ -79,9 +92,9 @@ class _Draft:
         """Whether no attempt so far brought the whole answer."""
         return not self.call.complete
 
-    def step(self) -> Step:
+    def step(self, whole: Callable[[list[Entry]], tuple[Entry, ...]]) -> Step:
         call, site = self.call, self.site
-        entries = sorted([*self.entries, *(self.after if self.acted else ())], key=lambda entry: entry.event)
+        entries = [*self.entries, *(self.after if self.acted else ())]
         return Step(
             number=self.number,
             lane=self.lane,
@@ -102,7 +115,7 @@ class _Draft:
             complete=call.complete,
             usage=call.usage,
             attempts=tuple(self.attempts),
-            entries=tuple(entries),
+            entries=whole(entries),
         )
 
 
@@ -114,12 +127,19 @@ class _Walk:
         self._outside: list[Entry] = []
         self._below: defaultdict[str, list[_Draft]] = defaultdict(list)
         self._first: dict[str, Event] = {}
+        self._exchanges = Exchanges(recording)
+        self._pieces: defaultdict[int, list[Entry]] = defaultdict(list)
 
     def take(self, event: Event) -> None:
         """Goes one event on."""
-        self._first.setdefault(event.lane, event)
-        exchange = Exchange(event, self._recording.body(event))
+        exchange = self._exchanges.of(event)
+        whole = self._exchanges.whole(event.id)
         entry = exchange.entry()
+        if whole is not None:
+            self._pieces[whole].append(msgspec.structs.replace(entry, within=whole, trouble=None))
+            return
+        event = exchange.event
+        self._first.setdefault(event.lane, event)
         if event.kind is Kind.HTTP and place_of(exchange.method, exchange.url) is not None:
             self._model(event, exchange, entry)
         else:
@@ -128,8 +148,13 @@ class _Walk:
     def end(self) -> Trajectory:
         """What was found."""
         outside = [*self._outside, *(entry for draft in self._drafts if not draft.acted for entry in draft.after)]
-        outside.sort(key=lambda entry: entry.event)
-        return Trajectory(tuple(draft.step() for draft in self._drafts), tuple(outside))
+        steps = tuple(draft.step(self._with_pieces) for draft in self._drafts)
+        return Trajectory(steps, self._with_pieces(outside))
+
+    def _with_pieces(self, entries: list[Entry]) -> tuple[Entry, ...]:
+        """In tape order, with the events that they are made of."""
+        pieces = (piece for entry in entries for piece in self._pieces[entry.event])
+        return tuple(sorted(chain(entries, pieces), key=lambda entry: entry.event))
 
     # Requests to models
 
@@ -176,11 +201,11 @@ class _Walk:
 
     def _lane_of_attempt(self, event: Event, exchange: Exchange, before: Turn) -> bool:
         """Whether lanes seem to be made for one attempt each: each does nothing else, one after the other."""
-        lanes = self._recording.lanes
+        last = self._recording.lanes[before.lane].events[-1].id
         return (
             event.lane.rpartition(".")[0] == before.lane.rpartition(".")[0]
             and self._first[event.lane] is event
-            and lanes[before.lane].events[-1].id == before.event
+            and before.event in (last, self._exchanges.whole(last))
             and before.history.wire.request_body == exchange.wire.request_body
         )
 

@@ -149,7 +149,7 @@ class _Wire:
 
     def __init__(self, crossing: Crossing, lane: Lane, protocol: Any, label: str) -> None:
         self.label = label
-        self._crossing = crossing
+        self.crossing = crossing
         self._lane = lane
         self._protocol = protocol
         self._context = contextvars.copy_context()
@@ -162,9 +162,9 @@ class _Wire:
     def attach(self) -> None:
         """The protocol's data goes through here from now on; in replay it comes from the tape."""
         self._protocol.__dict__[_WIRE] = self
-        gate = self._crossing.gate
-        if self._crossing.served is not None and gate is not None:
-            for tick, part in self._crossing.pushed():
+        gate = self.crossing.gate
+        if self.crossing.served is not None and gate is not None:
+            for tick, part in self.crossing.pushed():
                 self.end_is_coming = self.end_is_coming or part.kind in (PartKind.END, PartKind.FAILURE)
                 deliver = functools.partial(self._serve, part)
                 if tick >= 0:
@@ -175,7 +175,7 @@ class _Wire:
     @property
     def served(self) -> bool:
         """Whether the tape answers."""
-        return self._crossing.served is not None
+        return self.crossing.served is not None
 
     def received(self, data: bytes) -> None:
         """The transport has data (recording)."""
@@ -207,20 +207,20 @@ class _Wire:
         self._protocol.__dict__.pop(_WIRE, None)
         if self._ended:
             return
-        self._crossing.drop(whole=self._length is not None and self._length.whole)
+        self.crossing.drop(whole=self._length is not None and self._length.whole)
 
     def _push(self, answer: Answer | None, deliver: Callable[[], None], error: BaseException | None = None) -> None:
-        gate = self._crossing.gate
+        gate = self.crossing.gate
 
         def arrived() -> None:
             if self._over:
                 return
             if answer is not None:
-                self._crossing.deliver(answer)
+                self.crossing.deliver(answer)
                 if answer.kind is PartKind.CHUNK and self._length is not None:
                     self._length.count(answer.data)
             elif error is not None:
-                self._crossing.fail(error)
+                self.crossing.fail(error)
             deliver()
 
         if gate is None:
@@ -231,7 +231,7 @@ class _Wire:
     def _serve(self, part: Part) -> None:
         if self._over:
             return
-        self._crossing.take(part)
+        self.crossing.take(part)
         if part.kind == PartKind.HEAD:
             head = decode_head(part.data)
             self._length = BodyLength(head)
@@ -294,7 +294,7 @@ def _send_frame(real: Callable[..., Any]) -> Callable[..., Any]:
         wire: _Wire | None = self.protocol.__dict__.get(_WIRE)
         lane = current()
         if wire is not None and lane is not None:
-            say(lane, wire.label, bytes([opcode]) + sent(bytes(message)), lambda: None)
+            say(lane, wire.label, bytes([opcode]) + sent(bytes(message)), lambda: None, wire.crossing)
         await real(self, message, opcode, compress)
 
     return send_frame

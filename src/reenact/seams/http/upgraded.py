@@ -52,7 +52,7 @@ class _Stream:
             self._real.write(buffer, timeout)
             return b""
 
-        ask(lane, f"send to {self._talk.label}", perform, sent(bytes(buffer)), self._talk.crossing.revive)
+        ask(lane, f"send to {self._talk.label}", perform, sent(bytes(buffer)), self._talk.crossing)
 
     def close(self) -> None:
         if self._real is not None:
@@ -85,7 +85,7 @@ class _AsyncStream:
             await self._real.write(buffer, timeout)
             return b""
 
-        await asked(lane, f"send to {self._talk.label}", perform, sent(bytes(buffer)), self._talk.crossing.revive)
+        await asked(lane, f"send to {self._talk.label}", perform, sent(bytes(buffer)), self._talk.crossing)
 
     async def aclose(self) -> None:
         if self._real is not None:

@@ -205,7 +205,8 @@ def _send(real: _Real) -> _Real:
             _goes_on(lane, self)
         if lane is None or talk is None:
             return int(real(self, data, *flags))
-        return int(ask(lane, f"send to {talk.label}", lambda: b"%d" % real(self, data, *flags), sent(bytes(data))))
+        label, body = f"send to {talk.label}", sent(bytes(data))
+        return int(ask(lane, label, lambda: b"%d" % real(self, data, *flags), body, talk.crossing))
 
     return send
 
@@ -223,7 +224,7 @@ def _sendall(real: _Real) -> _Real:
             real(self, data, *flags)
             return b""
 
-        ask(lane, f"send to {talk.label}", perform, sent(bytes(data)))
+        ask(lane, f"send to {talk.label}", perform, sent(bytes(data)), talk.crossing)
 
     return sendall
 
@@ -255,8 +256,9 @@ def _to(sock: Any, address: Any, data: Callable[[], bytes], perform: Callable[[]
     if talk is None:
         crossing = Crossing.begin(lane, Call(Kind.SOCKET, "messages without a connection"), revive)
         crossing.pull(lambda: Answer(PartKind.OPENED, b""))
-        keep(sock, Conversation(crossing, label))
-    return int(ask(lane, f"send to {label}", lambda: b"%d" % perform(), sent(data())))
+        talk = Conversation(crossing, label)
+        keep(sock, talk)
+    return int(ask(lane, f"send to {label}", lambda: b"%d" % perform(), sent(data()), talk.crossing))
 
 
 def _sendfile(real: _Real) -> _Real:
@@ -366,7 +368,8 @@ def _address(real: _Real) -> _Real:
         if lane is None or talk is None:
             return real(self)
         what = "own address" if real.__name__ == "getsockname" else "address of the other side"
-        found = json.loads(ask(lane, what, lambda: json.dumps(real(self), default=os.fsdecode).encode()))
+        told = ask(lane, what, lambda: json.dumps(real(self), default=os.fsdecode).encode(), over=talk.crossing)
+        found = json.loads(told)
         return tuple(found) if isinstance(found, list) else found
 
     return address
@@ -379,7 +382,7 @@ def _getsockopt(real: _Real) -> _Real:
         lane, talk = lane_and_talk(self)
         if lane is None or talk is None:
             return real(self, level, option, *rest)
-        return int(ask(lane, "state of the connection", lambda: b"%d" % real(self, level, option)))
+        return int(ask(lane, "state of the connection", lambda: b"%d" % real(self, level, option), over=talk.crossing))
 
     return getsockopt
 
@@ -395,7 +398,7 @@ def _shutdown(real: _Real) -> _Real:
             real(self, how)
             return b""
 
-        ask(lane, f"shut down {talk.label}", perform)
+        ask(lane, f"shut down {talk.label}", perform, over=talk.crossing)
 
     return shutdown
 

@@ -18,7 +18,7 @@ import msgspec
 
 from reenact.engine import failure
 from reenact.engine.call import Call
-from reenact.engine.crossing import Answer, Crossing, Revive
+from reenact.engine.crossing import Answer, Crossing
 from reenact.engine.lane import Lane, muted
 from reenact.tape.event import Failed, Kind, PartKind
 from reenact.tape.redact import REDACTED, is_secret_header, redact_content, redact_url, secrets_of
@@ -31,6 +31,8 @@ FALTERING: Final[tuple[type[BaseException], ...]] = (
     ssl.SSLWantWriteError,
 )
 """After these, more may come."""
+OVER: Final = "over"
+"""The argument that names the event of the connection."""
 _HEAD = re.compile(rb"\A([A-Z]+) (\S+) (HTTP/1\.[01])\r\n(.*?)\r\n\r\n", re.DOTALL)
 _SIGN_ON = re.compile(rb"(?im)^(AUTH(?:ENTICATE)?[ \t]+(?:[A-Z][A-Z\d-]*[ \t]+)?|PASS[ \t]+)[^\s]+")
 _encode_failed, _decode_failed = msgspec.msgpack.Encoder().encode, msgspec.msgpack.Decoder(Failed).decode
@@ -79,17 +81,24 @@ def revive(failed: Failed) -> BaseException:
     return failure.decode(failed, (socket, ssl, asyncio))
 
 
-def ask(lane: Lane, what: str, perform: Perform, body: bytes = b"", revive: Revive = revive) -> bytes:
-    """What `perform` gives now, or what it gave in the recording: one event."""
-    crossing = Crossing.begin(lane, Call(Kind.SOCKET, what, body=body), revive)
+def _begin(lane: Lane, what: str, body: bytes, over: Crossing | None) -> Crossing:
+    """An event that tells readers which connection it is of; a replay does not compare that."""
+    if over is None:
+        return Crossing.begin(lane, Call(Kind.SOCKET, what, body=body), revive)
+    return Crossing.begin(lane, Call(Kind.SOCKET, what, ((OVER, str(over.event)),), body), over.revive)
+
+
+def ask(lane: Lane, what: str, perform: Perform, body: bytes = b"", over: Crossing | None = None) -> bytes:
+    """What `perform` gives now, or what it gave in the recording: one event. `over` is the connection that it is of."""
+    crossing = _begin(lane, what, body, over)
     return crossing.pull(lambda: Answer(PartKind.VALUE, perform())).data
 
 
 async def asked(
-    lane: Lane, what: str, perform: Callable[[], Awaitable[bytes]], body: bytes = b"", revive: Revive = revive
+    lane: Lane, what: str, perform: Callable[[], Awaitable[bytes]], body: bytes = b"", over: Crossing | None = None
 ) -> bytes:
     """As `ask`, suspending the calling task instead."""
-    crossing = Crossing.begin(lane, Call(Kind.SOCKET, what, body=body), revive)
+    crossing = _begin(lane, what, body, over)
 
     async def answer() -> Answer:
         return Answer(PartKind.VALUE, await perform())
@@ -97,9 +106,9 @@ async def asked(
     return (await crossing.apull(answer)).data
 
 
-def say(lane: Lane, label: str, body: bytes, perform: Callable[[], None]) -> None:
+def say(lane: Lane, label: str, body: bytes, perform: Callable[[], None], over: Crossing) -> None:
     """Sends without waiting for anything: an event that nothing comes back to."""
-    crossing = Crossing.begin(lane, Call(Kind.SOCKET, f"send to {label}", body=body), revive)
+    crossing = _begin(lane, f"send to {label}", body, over)
     if crossing.served is None:
         with muted():
             perform()

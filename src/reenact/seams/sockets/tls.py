@@ -46,7 +46,7 @@ def _do_handshake(real: _Real) -> _Real:
             return json.dumps(about(self)).encode()
 
         name = self.server_hostname or talk.label
-        talk.tls = json.loads(ask(lane, f"TLS with {name}", perform))
+        talk.tls = json.loads(ask(lane, f"TLS with {name}", perform, over=talk.crossing))
 
     return do_handshake
 
@@ -119,7 +119,8 @@ def _send(real: _Real) -> _Real:
         lane, talk = current(), conversation_of(self)
         if lane is None or talk is None or talk.tls is None:
             return int(real(self, data, *flags))
-        return int(ask(lane, f"send to {talk.label}", lambda: b"%d" % real(self, data, *flags), sent(bytes(data))))
+        label, body = f"send to {talk.label}", sent(bytes(data))
+        return int(ask(lane, label, lambda: b"%d" % real(self, data, *flags), body, talk.crossing))
 
     return send
 
@@ -135,7 +136,7 @@ def _sendall(real: _Real) -> _Real:
             real(self, data, flags)
             return b""
 
-        ask(lane, f"send to {talk.label}", perform, sent(bytes(data)))
+        ask(lane, f"send to {talk.label}", perform, sent(bytes(data)), talk.crossing)
 
     return sendall
 
@@ -145,7 +146,7 @@ def _pending(real: _Real) -> _Real:
         lane, talk = current(), conversation_of(self)
         if lane is None or talk is None or talk.tls is None:
             return int(real(self))
-        return int(ask(lane, "what is there of an answer", lambda: b"%d" % real(self)))
+        return int(ask(lane, "what is there of an answer", lambda: b"%d" % real(self), over=talk.crossing))
 
     return pending
 
@@ -161,7 +162,7 @@ def _unwrap(real: _Real) -> _Real:
             made.append(real(self))
             return b""
 
-        ask(lane, f"end of TLS with {talk.label}", perform)
+        ask(lane, f"end of TLS with {talk.label}", perform, over=talk.crossing)
         talk.tls = None
         if not made:
             self._sslobj = None

@@ -103,7 +103,8 @@ def _start_tls(real: _Real) -> _Real:
             line.real = await real(self, line.real, line.relay, sslcontext, **options)
             return line.found()
 
-        found = await asked(lane, f"TLS with {options.get('server_hostname') or line.label}", perform)
+        name = options.get("server_hostname") or line.label
+        found = await asked(lane, f"TLS with {name}", perform, over=line.crossing)
         line.tls = True
         line.open(found, sslcontext)
         line.protocol = protocol
@@ -129,13 +130,13 @@ class _Line:
         self.paused = False
         self._socket: Any = None
         self._held: deque[Callable[[], None]] = deque()
-        self._crossing = crossing
+        self.crossing = crossing
         self._turns = copy_context()
 
     @property
     def served(self) -> bool:
         """Whether the tape answers."""
-        return self._crossing.served is not None
+        return self.crossing.served is not None
 
     # What there is to know of it
 
@@ -179,15 +180,15 @@ class _Line:
 
     def came(self, kind: PartKind, data: bytes = b"", error: BaseException | None = None) -> None:
         """The real transport has something (recording). A chunk without data: the other side sends no more."""
-        gate = self._crossing.gate
+        gate = self.crossing.gate
 
         def arrived() -> None:
             if self.closing and kind is PartKind.CHUNK:
                 return
             if error is not None:
-                self._crossing.fail(error)
+                self.crossing.fail(error)
             else:
-                self._crossing.deliver(Answer(kind, data, lambda: came(data)))
+                self.crossing.deliver(Answer(kind, data, lambda: came(data)))
             self._deliver(kind, data, error)
 
         if gate is None:
@@ -197,14 +198,14 @@ class _Line:
 
     def expect(self) -> None:
         """What is on tape comes when it is its turn (replay)."""
-        gate = self._crossing.gate
+        gate = self.crossing.gate
         if self.served and gate is not None:
-            for tick, part in self._crossing.pushed():
+            for tick, part in self.crossing.pushed():
                 if tick >= 0:
                     self._turns.run(gate.on_tick, tick, functools.partial(self._serve, part))
 
     def _serve(self, part: Part) -> None:
-        self._crossing.take(part)
+        self.crossing.take(part)
         error = revive(part.failed) if part.failed is not None else None
         self._deliver(PartKind(part.kind), part.data, error)
 
@@ -256,7 +257,7 @@ class _Line:
             if self.real is not None and not self.lost:
                 self.real.write(data)
             return
-        say(lane, self.label, sent(data), lambda: self.real.write(data))
+        say(lane, self.label, sent(data), lambda: self.real.write(data), self.crossing)
 
     def write_eof(self) -> None:
         """Nothing more is sent."""
@@ -275,7 +276,7 @@ class _Line:
 
     @property
     def _ends(self) -> bool:
-        return any(part.kind in (PartKind.END, PartKind.FAILURE) for _, part in self._crossing.pushed())
+        return any(part.kind in (PartKind.END, PartKind.FAILURE) for _, part in self.crossing.pushed())
 
     def gone(self) -> None:
         """Lets go of what stands for a socket."""
@@ -485,6 +486,6 @@ def _sock_sendall(real: _Real) -> _Real:
             await real(self, sock, data)
             return b""
 
-        await asked(lane, f"send to {talk.label}", perform, sent(bytes(data)))
+        await asked(lane, f"send to {talk.label}", perform, sent(bytes(data)), talk.crossing)
 
     return sock_sendall

@@ -8,6 +8,7 @@ import selectors
 from collections.abc import Callable, Collection, Iterable
 from typing import Any, Final
 
+from reenact.engine.crossing import Crossing
 from reenact.engine.lane import Lane, current
 from reenact.seams.patch import Patches
 from reenact.seams.sockets.blocking import under_way
@@ -36,27 +37,29 @@ def install(patches: Patches) -> None:
         patches.method_of_builtin(kind, "poll", _poll(vars(kind)["poll"]))
 
 
-def _wait(lane: Lane, names: dict[int, int], perform: Callable[[], _Ready]) -> _Ready:
+def _wait(lane: Lane, talks: dict[int, Crossing], perform: Callable[[], _Ready]) -> _Ready:
     """Which descriptors are ready, and for what. On tape a conversation stands by its event, others by `-1 - number`.
 
-    `names` are the events of conversations by their descriptors.
+    `talks` are those that are waited for, by descriptor.
     """
-    numbers = {event: descriptor for descriptor, event in names.items()}
+    names = {number: talk.event for number, talk in talks.items()}
+    numbers = {event: number for number, event in names.items()}
     told = ask(
         lane,
         "wait for connections",
         lambda: json.dumps([(names.get(number, -1 - number), what) for number, what in perform()]).encode(),
+        over=next(iter(talks.values())) if len(talks) == 1 else None,
     )
     return [(numbers.get(name, -1 - name), what) for name, what in json.loads(told)]
 
 
-def _asked(descriptors: Collection[int]) -> tuple[Lane | None, dict[int, int]]:
-    """The lane, if one of these is a conversation of its run."""
+def _asked(descriptors: Collection[int]) -> tuple[Lane | None, dict[int, Crossing]]:
+    """The lane, if one of these is a conversation of its run, and those that are."""
     lane = current()
     if lane is None:
         return None, {}
-    names = {number: talk.crossing.event for number, talk in under_way().items()}
-    return (None if names.keys().isdisjoint(descriptors) else lane), names
+    talks = {number: talk.crossing for number, talk in under_way().items() if number in descriptors}
+    return (lane if talks else None), talks
 
 
 def _number(file: Any) -> int:
@@ -68,7 +71,7 @@ def _select(real: _Real) -> _Real:
         if current() is None:
             return real(rlist, wlist, xlist, *timeout)
         files = list(rlist), list(wlist), list(xlist)
-        lane, names = _asked([_number(file) for each in files for file in each])
+        lane, talks = _asked([_number(file) for each in files for file in each])
         if lane is None:
             return real(*files, *timeout)
 
@@ -76,7 +79,7 @@ def _select(real: _Real) -> _Real:
             found = real(*files, *timeout)
             return [(_number(file), at) for at, ready in enumerate(found) for file in ready]
 
-        ready = set(_wait(lane, names, perform))
+        ready = set(_wait(lane, talks, perform))
         return tuple([file for file in each if (_number(file), at) in ready] for at, each in enumerate(files))
 
     return select
@@ -88,10 +91,10 @@ def _selector(real: _Real) -> _Real:
         if not keys:
             return real(self, timeout)
         by_number = {key.fd: key for key in keys.values()}
-        lane, names = _asked(by_number.keys())
+        lane, talks = _asked(by_number.keys())
         if lane is None:
             return real(self, timeout)
-        ready = _wait(lane, names, lambda: [(key.fd, events) for key, events in real(self, timeout)])
+        ready = _wait(lane, talks, lambda: [(key.fd, events) for key, events in real(self, timeout)])
         return [(by_number[number], events) for number, events in ready if number in by_number]
 
     setattr(select, BENEATH, real)
@@ -108,9 +111,9 @@ def _register(real: _Real) -> _Real:
 
 def _poll(real: _Real) -> _Real:
     def poll(self: Any, *timeout: Any) -> Any:
-        lane, names = _asked(_registered.get(id(self), ()))
+        lane, talks = _asked(_registered.get(id(self), ()))
         if lane is None:
             return real(self, *timeout)
-        return _wait(lane, names, lambda: real(self, *timeout))
+        return _wait(lane, talks, lambda: real(self, *timeout))
 
     return poll
