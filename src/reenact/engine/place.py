@@ -15,6 +15,7 @@ NAMES: dict[int, tuple[CodeType, str]] = {}
 # the code, too; the seams fill it
 BOTTOM: dict[int, CodeType] = {}
 _PASSED: dict[int, CodeType] = {}  # what an agent's line was looked for above before, likewise
+_PLACES: dict[tuple[int, int], Place] = {}  # by code and instruction: to find the line of that takes a while
 
 
 class Place(NamedTuple):
@@ -58,7 +59,11 @@ def agent_place(frame: FrameType | None) -> Place | None:
             if id(code) in BOTTOM:
                 return None
             if not is_library(code.co_filename):
-                return Place(code.co_filename, frame.f_lineno, name_of(frame))
+                where = id(code), frame.f_lasti
+                known = _PLACES.get(where)
+                if known is None:
+                    known = _PLACES[where] = Place(code.co_filename, frame.f_lineno, name_of(frame))
+                return known
             _PASSED[id(code)] = code
         frame = frame.f_back
     return None
