@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import re
 import subprocess
 import sys
@@ -33,7 +32,7 @@ class Interpreter(msgspec.Struct, frozen=True):
 def of(python: str) -> Interpreter:
     """What there is to know of the interpreter at this path; quick when it is the one that runs us."""
     if _is_ours(python):
-        return Interpreter(platform.python_version(), _packages(sys.path))
+        return Interpreter(sys.version.split()[0], _packages(sys.path))
     try:
         done = _ask([python, "-c", _ASK], {})
         done.check_returncode()
