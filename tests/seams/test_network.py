@@ -7,16 +7,18 @@ import pytest
 from tests.runs import Bench, settings
 from tests.sdk.wire import Wire
 
-DATAGRAMS = """
-    import asyncio, os, urllib.parse
+IN_NO_LANE = """
+    import _thread, os, socket, urllib.parse
     where = urllib.parse.urlsplit(os.environ["BASE"])
-    async def main():
-        print("begins")
-        loop = asyncio.get_running_loop()
-        transport, _ = await loop.create_datagram_endpoint(
-            asyncio.DatagramProtocol, remote_addr=(where.hostname, where.port))
-        transport.close()
-    asyncio.run(main())
+    def ask():
+        try:
+            socket.socket().connect((where.hostname, where.port))
+        finally:
+            over.release()
+    over = _thread.allocate_lock()
+    over.acquire()
+    _thread.start_new_thread(ask, ())
+    over.acquire()
 """
 CALLED_IN_C = """
     import ctypes, os, socket, struct, urllib.parse
@@ -30,17 +32,17 @@ CALLED_IN_C = """
 
 def test_a_connection_that_no_seam_saw_is_told_and_refused_in_replay(bench: Bench) -> None:
     with Wire() as server:
-        run = bench.record(DATAGRAMS, env=settings(server))
+        run = bench.record(IN_NO_LANE, env=settings(server))
     assert run.status == 0, run.stderr.decode()
-    ((note, site),) = run.tape.notes
-    assert note.slug == "unseen"
+    (_, (note, site)) = run.tape.notes
+    assert (note.slug, note.text) == ("unseen", f"connected to 127.0.0.1:{server.port}")
     assert site is not None
-    assert (site.file.endswith("agent.py"), site.line) == (True, 7)
-    assert "agent.py:7" in run.stderr.decode()
+    assert (site.file.endswith("agent.py"), site.line) == (True, 6)
+    assert "agent.py:6" in run.stderr.decode()
     verified = run.verify()
     assert verified.status == 1
     first = verified.divergences[0]
-    assert (first["what"], first["site"]["line"]) == ("socket", 7)
+    assert (first["what"], first["site"]["line"]) == ("socket", 6)
 
 
 @pytest.mark.usefixtures("namespaces")

@@ -19,7 +19,7 @@ from reenact.seams.concurrency import asyncio as asyncio_seam
 from reenact.seams.concurrency import blocking, channels, identity, processes, threads
 from reenact.seams.patch import Patches
 from reenact.seams.sockets import blocking as sockets
-from reenact.seams.sockets import tls, transports, waits
+from reenact.seams.sockets import datagrams, looped, tls, transports, waits
 from reenact.seams.system import (
     children,
     clock,
@@ -102,6 +102,8 @@ class Installed:
         waits.install(self._patches)
         tls.install(self._patches)
         transports.install(self._patches)
+        datagrams.install(self._patches)
+        looped.install(self._patches)
         for name in self._seams:
             module = sys.modules.get(name)
             if module is not None:

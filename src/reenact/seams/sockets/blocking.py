@@ -14,19 +14,18 @@ from collections.abc import Callable
 from typing import Any, Final
 from weakref import WeakKeyDictionary, WeakSet
 
-import msgspec
-
 from reenact import _real
 from reenact.engine.call import Call
 from reenact.engine.crossing import Answer, Crossing
 from reenact.engine.lane import MUTED, Lane, current, get_lane
 from reenact.seams.patch import Patches
 from reenact.seams.sockets import watch
-from reenact.seams.sockets.conversation import Conversation, ask, revive, sent
+from reenact.seams.sockets.conversation import Conversation, ask, kept_message, message_of, packed, revive, sent
 from reenact.tape.event import Kind, PartKind
 
 _Real = Callable[..., Any]
-_encode, _decode = msgspec.msgpack.Encoder().encode, msgspec.msgpack.decode
+
+POST: Final = "messages without a connection"
 
 _talks: Final[WeakKeyDictionary[Any, Conversation]] = WeakKeyDictionary()
 _moved: Final[dict[int, tuple[int, Conversation]]] = {}
@@ -54,7 +53,10 @@ def _inode(descriptor: int) -> int:
 
 
 def keep(sock: Any, talk: Conversation) -> None:
-    """What goes over that socket is this conversation."""
+    """What goes over that socket is this conversation, from now on."""
+    before = _talks.pop(sock, None)
+    if before is not None:
+        before.close(by_agent=True)
     _talks[sock] = talk
 
 
@@ -67,6 +69,7 @@ def install(patches: Patches) -> None:
     """Meets the sockets that all of Python's are made of."""
     kind = _socket.socket
     for name, met in (
+        ("bind", _bind),
         ("connect", _connect),
         ("connect_ex", _connect_ex),
         ("send", _send),
@@ -253,12 +256,36 @@ def _to(sock: Any, address: Any, data: Callable[[], bytes], perform: Callable[[]
         watch.saw(event, sock, address)
         return perform()
     label = shown(address) if address is not None else talk.label if talk is not None else ""
-    if talk is None:
-        crossing = Crossing.begin(lane, Call(Kind.SOCKET, "messages without a connection"), revive)
-        crossing.pull(lambda: Answer(PartKind.OPENED, b""))
-        talk = Conversation(crossing, label)
-        keep(sock, talk)
+    talk = talk or messages(lane, sock, POST, label)
     return int(ask(lane, f"send to {label}", lambda: b"%d" % perform(), sent(data()), talk.crossing))
+
+
+def messages(
+    lane: Lane, sock: Any, name: str, label: str, perform: Callable[[], object] = lambda: None
+) -> Conversation:
+    """Begins a conversation of messages that need no connection."""
+    crossing = Crossing.begin(lane, Call(Kind.SOCKET, name), revive)
+
+    def answer() -> Answer:
+        perform()
+        return Answer(PartKind.OPENED, b"")
+
+    crossing.pull(answer)
+    talk = Conversation(crossing, label)
+    keep(sock, talk)
+    return talk
+
+
+def _bind(real: _Real) -> _Real:
+    def bind(self: Any, address: Any, /) -> None:
+        lane = current()
+        if lane is None or not _has_ends(self) or self.family not in (socket.AF_INET, socket.AF_INET6):
+            real(self, address)
+            return
+        # from now on messages may come from outside
+        messages(lane, self, f"messages at {shown(address)}", shown(address), lambda: real(self, address))
+
+    return bind
 
 
 def _sendfile(real: _Real) -> _Real:
@@ -334,11 +361,11 @@ def _recvfrom_into(real: _Real) -> _Real:
 
 def _from(talk: Conversation, perform: Callable[[], tuple[bytes, Any]]) -> tuple[bytes, Any]:
     """A message with its sender."""
-    message = talk.receive(0, lambda: _encode(perform()), whole=True)
+    message = talk.receive(0, lambda: packed(*perform()), whole=True, kept=kept_message)
     if not message:
         return b"", None
-    data, address = _decode(message)
-    return data, tuple(address) if isinstance(address, list) else address
+    data, address = message_of(message)
+    return data, address
 
 
 def _recvmsg(real: _Real) -> _Real:
@@ -346,11 +373,12 @@ def _recvmsg(real: _Real) -> _Real:
         lane, talk = lane_and_talk(self)
         if lane is None or talk is None:
             return real(self, size, ancillary, flags)  # type: ignore[no-any-return]
-        message = talk.receive(0, lambda: _encode(real(self, size, ancillary, flags)), whole=True)
+        perform = lambda: packed(*real(self, size, ancillary, flags))  # noqa: E731
+        message = talk.receive(0, perform, whole=True, kept=kept_message)
         if not message:
             return b"", [], 0, None
-        data, more, told, address = _decode(message)
-        return data, [tuple(each) for each in more], told, tuple(address) if isinstance(address, list) else address
+        data, more, told, address = message_of(message)
+        return data, [tuple(each) for each in more], told, address
 
     return recvmsg
 

@@ -35,9 +35,11 @@ OVER: Final = "over"
 """The argument that names the event of the connection."""
 _HEAD = re.compile(rb"\A([A-Z]+) (\S+) (HTTP/1\.[01])\r\n(.*?)\r\n\r\n", re.DOTALL)
 _SIGN_ON = re.compile(rb"(?im)^(AUTH(?:ENTICATE)?[ \t]+(?:[A-Z][A-Z\d-]*[ \t]+)?|PASS[ \t]+)[^\s]+")
-_encode_failed, _decode_failed = msgspec.msgpack.Encoder().encode, msgspec.msgpack.Decoder(Failed).decode
+_encode, _decode = msgspec.msgpack.Encoder().encode, msgspec.msgpack.decode
+_decode_failed = msgspec.msgpack.Decoder(Failed).decode
 
 Perform = Callable[[], bytes]
+_Kept = Callable[[bytes], bytes]
 
 
 class _Secrets:
@@ -115,10 +117,36 @@ def say(lane: Lane, label: str, body: bytes, perform: Callable[[], None], over: 
     crossing.close()
 
 
-def _part(data: bytes, *, whole: bool = False) -> Answer:
+def packed(data: bytes, *about: Any) -> bytes:
+    """A message with its sender, and what else is known of it, as it stands on tape."""
+    return _encode((data, *about))
+
+
+def message_of(data: bytes) -> tuple[Any, ...]:
+    """What `packed` put together; addresses are tuples again."""
+    return tuple(tuple(each) if isinstance(each, list) else each for each in _decode(data))
+
+
+def kept_message(data: bytes) -> bytes:
+    """As `came`, of a packed message."""
+    message, *about = _decode(data)
+    return packed(came(message), *about)
+
+
+def faltered(error: BaseException) -> bytes:
+    """An exception after which more may come, as it stands on tape."""
+    return _encode(failure.encode(error))
+
+
+def raised(data: bytes, crossing: Crossing) -> BaseException:
+    """The exception that `faltered` kept."""
+    return crossing.revive(_decode_failed(data))
+
+
+def _part(data: bytes, kept: Callable[[bytes], bytes], *, whole: bool = False) -> Answer:
     if not data and not whole:
         return Answer(PartKind.END, b"")
-    return Answer(PartKind.CHUNK, data, lambda: came(data))
+    return Answer(PartKind.CHUNK, data, lambda: kept(data))
 
 
 class Conversation:
@@ -137,20 +165,23 @@ class Conversation:
         """Whether the tape answers."""
         return self.crossing.served is not None
 
-    def receive(self, size: int, perform: Perform, *, whole: bool = False) -> bytes:
-        """Up to `size` bytes of what comes next; `whole`: a message that has its own end. Empty is the end."""
+    def receive(self, size: int, perform: Perform, *, whole: bool = False, kept: _Kept = came) -> bytes:
+        """Up to `size` bytes of what comes next; `whole`: a message that has its own end. Empty is the end.
+
+        `kept` is what of it may be on tape.
+        """
         if self._rest:
             return self._take(size)
         if self.crossing.closed:
             return b"" if self.served else perform()
-        faltered: list[BaseException] = []
+        late: list[BaseException] = []
 
         def answer() -> Answer:
             try:
-                return _part(perform(), whole=whole)
+                return _part(perform(), kept, whole=whole)
             except self._faltering as error:
-                faltered.append(error)
-                return Answer(PartKind.FALTERED, b"", lambda: _encode_failed(failure.encode(faltered[0])))
+                late.append(error)
+                return Answer(PartKind.FALTERED, b"", lambda: faltered(late[0]))
 
         self._reading += 1
         try:
@@ -158,10 +189,12 @@ class Conversation:
         finally:
             self._reading -= 1
         if given.kind is PartKind.FALTERED:
-            raise faltered[0] if faltered else self.crossing.revive(_decode_failed(given.data))
+            raise late[0] if late else raised(given.data, self.crossing)
         return given.data if whole else self._given(given.data, size)
 
-    async def areceive(self, size: int, perform: Callable[[], Awaitable[bytes]]) -> bytes:
+    async def areceive(
+        self, size: int, perform: Callable[[], Awaitable[bytes]], *, whole: bool = False, kept: _Kept = came
+    ) -> bytes:
         """As `receive`, suspending the calling task instead."""
         if self._rest:
             return self._take(size)
@@ -169,9 +202,10 @@ class Conversation:
             return b"" if self.served else await perform()
 
         async def answer() -> Answer:
-            return _part(await perform())
+            return _part(await perform(), kept, whole=whole)
 
-        return self._given((await self.crossing.apull(answer)).data, size)
+        data = (await self.crossing.apull(answer)).data
+        return data if whole else self._given(data, size)
 
     def _given(self, data: bytes, size: int) -> bytes:
         if not self.served:

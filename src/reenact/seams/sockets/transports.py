@@ -20,13 +20,12 @@ from collections.abc import Callable
 from contextvars import copy_context
 from typing import Any, Final
 
-from reenact import _real
 from reenact.engine.call import Call
 from reenact.engine.crossing import Answer, Crossing
 from reenact.engine.lane import current, muted
 from reenact.seams.patch import Patches
 from reenact.seams.sockets import blocking, watch
-from reenact.seams.sockets.conversation import Conversation, asked, came, revive, say, sent
+from reenact.seams.sockets.conversation import asked, came, revive, say, sent
 from reenact.seams.sockets.tls import about, certificate
 from reenact.tape.event import Kind, Part, PartKind
 
@@ -38,15 +37,9 @@ def install(patches: Patches) -> None:
     """Meets asyncio's own loops."""
     base: Any = asyncio.base_events.BaseEventLoop
     unix: Any = asyncio.unix_events._UnixSelectorEventLoop
-    chosen: Any = asyncio.selector_events.BaseSelectorEventLoop
     patches.set(base, "create_connection", _connection(base.create_connection, _by_address))
     patches.set(unix, "create_unix_connection", _connection(unix.create_unix_connection, _by_path))
     patches.set(base, "start_tls", _start_tls(base.start_tls))
-    patches.set(base, "create_datagram_endpoint", _datagrams(base.create_datagram_endpoint))
-    patches.set(chosen, "sock_connect", _sock_connect(chosen.sock_connect))
-    patches.set(chosen, "sock_recv", _sock_recv(chosen.sock_recv))
-    patches.set(chosen, "sock_recv_into", _sock_recv_into(chosen.sock_recv_into))
-    patches.set(chosen, "sock_sendall", _sock_sendall(chosen.sock_sendall))
 
 
 # Transports
@@ -74,7 +67,7 @@ def _connection(real: _Real, address_of: Callable[..., Any]) -> _Real:
         label, context = blocking.shown(address), options.get("ssl")
         secure = " with TLS" if context else ""
         crossing = Crossing.begin(lane, Call(Kind.SOCKET, f"connect to {label}{secure}"), revive)
-        line = _Line(self, crossing, label, tls=bool(context))
+        line = Line(self, crossing, label, tls=bool(context))
 
         async def perform() -> Answer:
             line.real, _ = await real(self, lambda: _Relay(line), *args, **options)
@@ -113,8 +106,10 @@ def _start_tls(real: _Real) -> _Real:
     return start_tls
 
 
-class _Line:
+class Line:
     """One connection of a loop: what comes over it goes on tape in its turn, or comes from there."""
+
+    kind = socket.SOCK_STREAM
 
     def __init__(self, loop: Any, crossing: Crossing, label: str, *, tls: bool) -> None:
         self.loop = loop
@@ -172,7 +167,7 @@ class _Line:
             if isinstance(address, list) and ":" in str(address[0]):
                 family = socket.AF_INET6
             with muted():
-                self._socket = _StandIn(family, socket.SOCK_STREAM)
+                self._socket = _StandIn(family, self.kind)
                 self._socket.line = self
         return self._socket
 
@@ -188,13 +183,17 @@ class _Line:
             if error is not None:
                 self.crossing.fail(error)
             else:
-                self.crossing.deliver(Answer(kind, data, lambda: came(data)))
+                self.crossing.deliver(Answer(kind, data, lambda: self.kept(kind, data)))
             self._deliver(kind, data, error)
 
         if gate is None:
             arrived()
         else:
             self._turns.run(gate.push, arrived)
+
+    def kept(self, kind: PartKind, data: bytes) -> bytes:
+        """What came, as it may be on tape."""
+        return came(data)
 
     def expect(self) -> None:
         """What is on tape comes when it is its turn (replay)."""
@@ -247,6 +246,8 @@ class _Line:
             self.lost = self.closing = True
             self.gone()
             self.protocol.connection_lost(error)
+            if not self.tls:
+                self.protocol = None  # as in asyncio's own
 
     # What the agent does
 
@@ -288,7 +289,7 @@ class _Line:
 class _Relay(asyncio.Protocol):
     """What the real transport talks to."""
 
-    def __init__(self, line: _Line) -> None:
+    def __init__(self, line: Line) -> None:
         self._line = line
         line.relay = self
 
@@ -306,7 +307,7 @@ class _Relay(asyncio.Protocol):
 class _Transport(asyncio.Transport):
     """What the agent talks to."""
 
-    def __init__(self, line: _Line) -> None:
+    def __init__(self, line: Line) -> None:
         super().__init__()
         self.line = line
 
@@ -387,7 +388,7 @@ class _StandIn(socket.socket):
 class _Secured:
     """Takes the place of an `ssl.SSLObject` in replay: what there is to know of the session."""
 
-    def __init__(self, line: _Line) -> None:
+    def __init__(self, line: Line) -> None:
         self._about = line.about
         self.context = line.context
         self.server_side = False
@@ -406,86 +407,3 @@ class _Secured:
 
     def getpeercert(self, binary_form: bool = False) -> Any:  # noqa: FBT001, FBT002  as it is
         return certificate(self._about, binary=binary_form)
-
-
-def _datagrams(real: _Real) -> _Real:
-    @functools.wraps(real)
-    async def create_datagram_endpoint(self: Any, *args: Any, **options: Any) -> Any:
-        lane = current()
-        if lane is None or lane.session is None:
-            return await real(self, *args, **options)
-        if lane.session.recording:
-            lane.session.note("unseen", "messages of an event loop without a connection (UDP)", _real.getframe(1))
-        with muted():
-            return await real(self, *args, **options)
-
-    return create_datagram_endpoint
-
-
-# Sockets that a loop waits for
-
-
-def _sock_connect(real: _Real) -> _Real:
-    @functools.wraps(real)
-    async def sock_connect(self: Any, sock: Any, address: Any) -> None:
-        lane = current()
-        if lane is None or watch.is_own(address):
-            await real(self, sock, address)
-            return
-        label = blocking.shown(address)
-        crossing = Crossing.begin(lane, Call(Kind.SOCKET, f"connect to {label}"), revive)
-
-        async def perform() -> Answer:
-            await real(self, sock, address)
-            return Answer(PartKind.OPENED, b"")
-
-        await crossing.apull(perform)
-        blocking.keep(sock, Conversation(crossing, label))
-
-    return sock_connect
-
-
-def _sock_recv(real: _Real) -> _Real:
-    @functools.wraps(real)
-    async def sock_recv(self: Any, sock: Any, n: int) -> bytes:
-        lane, talk = blocking.lane_and_talk(sock)
-        if lane is None or talk is None or n == 0:
-            return bytes(await real(self, sock, n))
-        return await talk.areceive(n, lambda: real(self, sock, n))
-
-    return sock_recv
-
-
-def _sock_recv_into(real: _Real) -> _Real:
-    @functools.wraps(real)
-    async def sock_recv_into(self: Any, sock: Any, buf: Any) -> int:
-        lane, talk = blocking.lane_and_talk(sock)
-        view = memoryview(buf).cast("B")
-        if lane is None or talk is None or len(view) == 0:
-            return int(await real(self, sock, buf))
-
-        async def perform() -> bytes:
-            return bytes(view[: await real(self, sock, buf)])
-
-        data = await talk.areceive(len(view), perform)
-        view[: len(data)] = data
-        return len(data)
-
-    return sock_recv_into
-
-
-def _sock_sendall(real: _Real) -> _Real:
-    @functools.wraps(real)
-    async def sock_sendall(self: Any, sock: Any, data: Any) -> None:
-        lane, talk = blocking.lane_and_talk(sock)
-        if lane is None or talk is None:
-            await real(self, sock, data)
-            return
-
-        async def perform() -> bytes:
-            await real(self, sock, data)
-            return b""
-
-        await asked(lane, f"send to {talk.label}", perform, sent(bytes(data)), talk.crossing)
-
-    return sock_sendall
