@@ -9,10 +9,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from fidelity import environment, table
 from fidelity.case import CASES, Case
+from fidelity.environment import Environment
 from fidelity.trial import Trial, run
 
 DEFAULT = "3.11"
@@ -39,16 +42,21 @@ def main() -> int:
             assert base is not None  # noqa: S101  that was checked
             made = environment.make(name, base, asked.environments)
             versions |= dict(zip(here, made.versions(*(case.package for case in here)), strict=True))
-            for case in here:
-                with tempfile.TemporaryDirectory(prefix="reenact-fidelity-") as folder:
-                    trial = trials[case][version] = run(case, made, Path(folder))
-                sys.stderr.write(table.line(case, versions[case], version, trial))
+            with ThreadPoolExecutor(asked.jobs) as pool:
+                for case, trial in zip(here, pool.map(partial(_tried, made), here), strict=True):
+                    trials[case][version] = trial
+                    sys.stderr.write(table.line(case, versions[case], version, trial))
     rows = [table.Row(case, versions[case], trials[case]) for case in cases]
     page = table.page(rows, tuple(found), datetime.datetime.now(tz=datetime.UTC).date().isoformat())
     sys.stdout.write(page)
     if asked.write is not None:
         asked.write.write_text(page, encoding="utf-8")
     return int(not all(row.passed for row in rows))
+
+
+def _tried(made: Environment, case: Case) -> Trial:
+    with tempfile.TemporaryDirectory(prefix="reenact-fidelity-") as folder:
+        return run(case, made, Path(folder))
 
 
 def _chosen(names: Sequence[str]) -> list[Case]:
@@ -74,6 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--python", action="append", metavar="3.X", help="on this Python (default: 3.11); may be repeated"
     )
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="so many programs side by side (default: 1)")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the page to a file, too")
     parser.add_argument("--environments", type=Path, default=KEPT, metavar="DIR", help="where environments are kept")
     return parser

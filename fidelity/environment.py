@@ -41,14 +41,16 @@ def make(name: str, base: Path, folder: Path) -> Environment:
     if not stamp.is_file() or stamp.read_text(encoding="utf-8") != wanted:
         sys.stderr.write(f"fidelity: installing {lock.name} for {base}\n")
         shutil.rmtree(home, ignore_errors=True)
-        subprocess.run([base, "-m", "venv", home], check=True)
-        _install(python, "-r", str(lock))
+        _uv("venv", "--python", str(base), str(home))
+        _install(python, "--require-hashes", "-r", str(lock))
         stamp.write_text(wanted, encoding="utf-8")
     _install(python, "--no-deps", "--force-reinstall", str(ROOT))
     return Environment(name, python)
 
 
 def _install(python: Path, *words: str) -> None:
-    uv = shutil.which("uv")
-    by = [uv, "pip", "install", "--python", str(python)] if uv else [str(python), "-m", "pip", "install"]
-    subprocess.run([*by, "--quiet", *words], check=True)
+    _uv("pip", "install", "--python", str(python), *words)
+
+
+def _uv(*words: str) -> None:
+    subprocess.run([sys.executable, "-m", "uv", "--quiet", *words], check=True)

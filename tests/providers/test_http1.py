@@ -79,7 +79,16 @@ def test_what_was_cut_is_not_whole(data: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"EHLO me\r\n", b"GET /\r\n", b"\x16\x03\x01\n", b"PRI * HTTP/2.0\r\n\r\n", b"x" * (2 << 20)]
+    "data",
+    [
+        b"EHLO me\r\n",
+        b"GET /\r\n",
+        b"\x16\x03\x01\n",
+        b"PRI * HTTP/2.0\r\n\r\n",
+        b"x" * (2 << 20),
+        b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * 200_000,
+    ],
+    ids=["words", "no version", "binary", "HTTP/2", "no line", "no end"],
 )
 def test_what_is_no_http_says_so(data: bytes) -> None:
     message = request()

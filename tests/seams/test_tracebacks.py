@@ -9,20 +9,24 @@ from reenact.testing.turn import Turn
 from tests.runs import Bench
 
 NOBODY = {"URL": "http://127.0.0.1:9/v1"}  # discard, a port that nobody serves
+# what takes long to import is imported where it is used: each program is started four times
 HEAD = """
-import aiohttp, asyncio, concurrent.futures, httpx, logging, openai, os, requests, sys, threading, time, traceback
+import asyncio, concurrent.futures, httpx, logging, os, sys, threading, time, traceback
 url = os.environ["URL"]
 pool = concurrent.futures.ThreadPoolExecutor(1)
 async def with_httpx():
     async with httpx.AsyncClient() as client:
         await client.get(url)
 async def with_aiohttp():
+    import aiohttp
     async with aiohttp.ClientSession() as session:
         await session.get(url)
 def with_openai():
+    import openai
     client = openai.OpenAI(base_url=url, api_key="-", max_retries=1)
     client.chat.completions.create(model="m", messages=[])
 async def with_async_openai():
+    import openai
     client = openai.AsyncOpenAI(base_url=url, api_key="-", max_retries=0)
     await client.chat.completions.create(model="m", messages=[])
 def while_handling():
@@ -40,6 +44,7 @@ def handled_while_handling():
             raise LookupError("neither here nor there")
 """
 CAUGHT = """
+import requests
 for fails in (
     lambda: httpx.get(url),
     lambda: requests.get(url),

@@ -19,6 +19,7 @@ _END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
 _CHUNK_SIZE = re.compile(rb"[ \t]*([0-9a-fA-F]{1,15})[ \t]*(?:;[^\r\n]*)?\r?\n")
 _LENGTH = re.compile(r"\d{1,18}")
 _LONGEST_HEAD = 1 << 20
+_LONGEST_LINE = 1 << 14
 _SHOWN = 40
 _NO_BODY = (204, 304)
 _FINAL = 200
@@ -85,7 +86,7 @@ class Message:
         self._early += data
         first = self._first.match(self._early)
         end = _END_OF_HEAD.search(self._early) if first is not None else None
-        if first is None and (b"\n" in self._early or len(self._early) > _LONGEST_HEAD):
+        if (first is None and b"\n" in self._early) or (end is None and len(self._early) > _LONGEST_HEAD):
             line = self._early.partition(b"\n")[0]
             self.fault = f"no HTTP: {line[:_SHOWN]!r}"
             return 0
@@ -170,7 +171,7 @@ class _Chunked:
             end = data.find(b"\n", at) + 1 or len(data)
             self._line += data[at:end]
             at = end
-            if self._line.endswith(b"\n"):
+            if self._line.endswith(b"\n") or len(self._line) > _LONGEST_LINE:
                 self._read(self._line)
                 self._line = b""
         return at

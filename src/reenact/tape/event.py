@@ -176,7 +176,8 @@ class SiteNamed(Record, frozen=True, array_like=True, tag=2):
 class Began(Record, frozen=True, array_like=True, tag=3):
     """The agent asked. `at` is ns since the run began. `name` is the method and URL of HTTP, else a label.
 
-    `head` holds the request's headers (JSON pairs) or the arguments of another kind of call.
+    `head` holds the request's headers (JSON pairs) or the arguments of another kind of call: `over`, of what is done
+    with a connection, is the event of that one.
     """
 
     event: int
