@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
 import inspect
 import os
 import sys
@@ -21,6 +20,7 @@ import msgspec
 from reenact import _real
 from reenact.engine import plan as plans
 from reenact.engine import values
+from reenact.engine.around import around
 from reenact.engine.divergence import Datum, Divergence, What
 from reenact.engine.failure import encode
 from reenact.engine.lane import enter, get_lane, leave, muted
@@ -218,6 +218,7 @@ class Run:
                 process.warn(self._entry, "is recorded, but cannot be replayed", problem)
             session = Session(plans.RECORD, writer, exclusive=False)
             session.side = SideTraffic(manifest.side_traffic)
+            session.run_id = self.id
             process.install(manifest.boundaries, session)
             watch()
         self._enter(session)
@@ -319,46 +320,14 @@ class record:  # noqa: N801  used as `with reenact.record():` and `@reenact.reco
 
     def __call__(self, function: F, /) -> F:
         """The function, recorded at each call."""
-        if isinstance(function, classmethod | staticmethod):
-            return type(function)(self(function.__func__))
-        begin = functools.partial(self._begin, function)
-        if inspect.isgeneratorfunction(function):
-            return generators.recorded(function, begin)  # type: ignore[return-value]
-        if inspect.isasyncgenfunction(function):
-            return generators.recorded_async(function, begin)  # type: ignore[return-value]
-        if inspect.iscoroutinefunction(function):
+        return around(function, self._begin)
 
-            @functools.wraps(function)
-            async def recorded_async(*args: Any, **kwargs: Any) -> Any:
-                run = begin(args, kwargs)
-                try:
-                    result = await function(*args, **kwargs)
-                except BaseException as error:
-                    run.end(error)
-                    raise
-                run.end(None, result)
-                return result
-
-            return recorded_async  # type: ignore[return-value]
-
-        @functools.wraps(function)
-        def recorded(*args: Any, **kwargs: Any) -> Any:
-            run = begin(args, kwargs)
-            try:
-                result = function(*args, **kwargs)
-            except BaseException as error:
-                run.end(error)
-                raise
-            run.end(None, result)
-            return result
-
-        return recorded  # type: ignore[return-value]
-
-    def _begin(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Run:
+    def _begin(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         name = self._name or getattr(function, "__name__", "call").replace("_", "-")
         run = Run(name, entry.name_of(function), Call(function, args, kwargs), self._store)
         run.begin()
-        return run
+        yields = inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
+        return generators.Recorded(run) if yields else run
 
 
 def replay_call() -> NoReturn:

@@ -207,7 +207,7 @@ def test_the_documents_are_json(name: str, made: Made) -> None:
     found = trajectory(recording)
     run = runs.run(recording, found)
     told = json.loads(document.encode(timeline.Timeline(run=run, steps=found.steps, outside=found.outside)))
-    assert set(told) == {"timeline", "run", "steps", "outside"}
+    assert set(told) == {"timeline", "run", "steps", "outside", "marks"}
     assert told["run"]["events"] == len(recording.events)
     assert len(told["steps"]) == told["run"]["steps"]
     for step in found.steps:

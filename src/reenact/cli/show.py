@@ -71,7 +71,7 @@ def _timeline(path: Path, recording: Recording, found: Trajectory, *, as_json: b
     live = recording.status is None and being_written(path)
     run = runs.run(recording, found, live=live)
     if as_json:
-        _print_json(timeline.Timeline(run=run, steps=found.steps, outside=found.outside))
+        _print_json(timeline.Timeline(run=run, steps=found.steps, outside=found.outside, marks=found.marks))
         return
     screen = Screen()
     screen.write(timeline.text(run, found, now=_real.time_ns(), width=screen.width, paint=screen.paint))

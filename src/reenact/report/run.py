@@ -98,7 +98,7 @@ def run(recording: Recording, trajectory: Trajectory, *, live: bool = False) -> 
         steps=len(trajectory.steps),
         model_calls=sum(bool(entry.model) for entry in entries),
         events=len(recording.events),
-        usage=_total(entry.usage for entry in entries),
+        usage=total(entry.usage for entry in entries),
         uncounted=sum(step.complete and step.usage is None for step in trajectory.steps),
         lanes=tuple(Lane(lane.path, lane.name, len(lane.events)) for lane in recording.lanes.values() if lane.events),
         notes=tuple(
@@ -187,7 +187,8 @@ def _untold(run: Run) -> str:
     return f"{'; ' if tokens(run.usage) else ''}{counted(run.uncounted, 'answer')} without a count of tokens"
 
 
-def _total(usages: Iterable[Usage | None]) -> Usage:
+def total(usages: Iterable[Usage | None]) -> Usage:
+    """The tokens of all of them."""
     given = [usage for usage in usages if usage is not None]
     return Usage(*(sum(getattr(usage, name) for usage in given) for name in Usage.__struct_fields__))
 

@@ -11,10 +11,11 @@ import msgspec
 from reenact.report import moment
 from reenact.report import run as runs
 from reenact.report.figures import counted, seconds, size
+from reenact.report.marks import Marks
 from reenact.report.run import Run, tokens, where
 from reenact.report.speech import Said, said
 from reenact.report.terminal import Paint, clip, columns, plain, preview
-from reenact.trajectory import Entry, Step, Trajectory, Trouble
+from reenact.trajectory import Entry, Mark, Step, Trajectory, Trouble
 
 FORMAT: Final = 1
 _LABEL: Final = 9
@@ -28,7 +29,7 @@ _STYLES: Final = {"call": "name", "hosted": "name", "thinking": "dim", "system":
 
 
 class Timeline(msgspec.Struct, frozen=True, kw_only=True):
-    """The JSON of `reenact show RUN --json`: the run, its steps, and the events that belong to no step.
+    """The JSON of `reenact show RUN --json`: the run, its steps, the events that belong to no step, and its marks.
 
     `timeline` is the version of this form. Times are ns since the run began unless a field says otherwise.
     """
@@ -37,6 +38,7 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
     run: Run
     steps: tuple[Step, ...]
     outside: tuple[Entry, ...]
+    marks: tuple[Mark, ...] = ()
 
 
 def text(run: Run, trajectory: Trajectory, *, now: int, width: int, paint: Paint) -> Iterator[str]:
@@ -44,22 +46,24 @@ def text(run: Run, trajectory: Trajectory, *, now: int, width: int, paint: Paint
     yield from runs.text(run, now=now, width=width, paint=paint)
     lanes = {lane.path: lane.name for lane in run.lanes} if len(run.lanes) > 1 else {}
     view = _View(run, lanes, width, paint)
+    marks = Marks(trajectory.marks, paint)
+    for row, line in enumerate(marks.tree(trajectory.steps, width - 12)):
+        yield f"  {paint.dim(('' if row else 'marks').ljust(10))}{line}"
     items: list[Step | Entry] = [*trajectory.steps, *trajectory.outside]
     items.sort(key=lambda item: item.attempts[0] if isinstance(item, Step) else item.event)
-    for outside, group in groupby(items, key=lambda item: isinstance(item, Entry)):
-        if outside:
-            lines = list(view.others(item for item in group if isinstance(item, Entry)))
-            yield from ("", *lines) if lines else ()
-            continue
-        for item in group:
-            if isinstance(item, Step):
-                yield ""
-                yield from view.step(item)
+    last = ""
+    for place, group in groupby(items, key=lambda item: marks.place(item.mark)):
+        for block in view.blocks(group):
+            yield ""
+            if place != last:
+                yield marks.painted(place, width)
+                last = place
+            yield from block
     if not items:
         yield from ("", "  It asked nobody: no HTTP, no sleep, no standard input.")
     elif trajectory.steps:
-        last = trajectory.steps[-1].number
-        yield from ("", paint.dim(clip(f"reenact show {plain(run.id)}@{last}  shows step {last} in full", width)))
+        number = trajectory.steps[-1].number
+        yield from ("", paint.dim(clip(f"reenact show {plain(run.id)}@{number}  shows step {number} in full", width)))
 
 
 def _heading(step: Step, run: Run, width: int, paint: Paint, lanes: Mapping[str, str]) -> str:
@@ -80,6 +84,15 @@ class _View:
         self._lanes = lanes
         self._width = width
         self._paint = paint
+
+    def blocks(self, items: Iterable[Step | Entry]) -> Iterator[list[str]]:
+        """Lines that belong together: each step, and the events between steps."""
+        for outside, group in groupby(items, key=lambda item: isinstance(item, Entry)):
+            if outside:
+                lines = list(self.others(item for item in group if isinstance(item, Entry)))
+                yield from [lines] if lines else []
+            else:
+                yield from (list(self.step(item)) for item in group if isinstance(item, Step))
 
     def step(self, step: Step) -> Iterator[str]:
         yield _heading(step, self._run, self._width, self._paint, self._lanes)

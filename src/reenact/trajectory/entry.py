@@ -36,6 +36,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
     `sent` and `received` count the bodies as on the wire. `ended` is None where the tape holds no end. `model` and
     `usage` are set where a model was asked. `value` is what was read from standard input, up to 1,000 characters.
+    `mark` is the number of the innermost agent or step that the program had marked there, `agent` the innermost agent.
     """
 
     event: int
@@ -52,3 +53,5 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     value: str = ""
     trouble: Trouble | None = None
     site: Place | None = None
+    agent: str = ""
+    mark: int | None = None

@@ -20,16 +20,18 @@ from reenact.trajectory.decision import Step
 from reenact.trajectory.entry import Entry, Place, Trouble
 from reenact.trajectory.exchange import Exchange
 from reenact.trajectory.history import History
+from reenact.trajectory.mark import Mark, agent_of, marks_of
 
 _EMBEDDING = "embedding"
 _LOWEST_ERROR = 300
 
 
 class Trajectory(msgspec.Struct, frozen=True):
-    """A run as a person reads it: its steps, and the events outside them. Both in tape order."""
+    """A run as a person reads it: its steps, the events outside them, and what it has marked. All in tape order."""
 
     steps: tuple[Step, ...]
     outside: tuple[Entry, ...]
+    marks: tuple[Mark, ...] = ()
 
 
 def trajectory(recording: Recording) -> Trajectory:
@@ -103,6 +105,8 @@ class _Draft:
             usage=call.usage,
             attempts=tuple(self.attempts),
             entries=tuple(entries),
+            agent=self.entries[0].agent,
+            mark=self.entries[0].mark,
         )
 
 
@@ -114,12 +118,15 @@ class _Walk:
         self._outside: list[Entry] = []
         self._below: defaultdict[str, list[_Draft]] = defaultdict(list)
         self._first: dict[str, Event] = {}
+        self._marks = marks_of(recording)
 
     def take(self, event: Event) -> None:
         """Goes one event on."""
         self._first.setdefault(event.lane, event)
         exchange = Exchange(event, self._recording.body(event))
         entry = exchange.entry()
+        if event.mark >= 0:
+            entry = msgspec.structs.replace(entry, mark=event.mark, agent=agent_of(self._marks, event.mark))
         if event.kind is Kind.HTTP and place_of(exchange.method, exchange.url) is not None:
             self._model(event, exchange, entry)
         else:
@@ -129,7 +136,7 @@ class _Walk:
         """What was found."""
         outside = [*self._outside, *(entry for draft in self._drafts if not draft.acted for entry in draft.after)]
         outside.sort(key=lambda entry: entry.event)
-        return Trajectory(tuple(draft.step() for draft in self._drafts), tuple(outside))
+        return Trajectory(tuple(draft.step() for draft in self._drafts), tuple(outside), self._marks)
 
     # Requests to models
 

@@ -1,0 +1,101 @@
+"""What a program calls what it does: the names and attributes of marks, its run's session and tags."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from reenact.errors import UsageError
+from reenact.tape.redact import PLACEHOLDER, is_credential_name, redact_text
+
+Scalar = str | int | float | bool | None
+
+_KEY: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/-]{0,63}")
+_LONGEST: Final = 200  # letters of a name, a session's id, the value of a tag
+_LONGEST_VALUE: Final = 1000  # of an attribute
+_NUMBERS: Final = range(-(2**63), 2**64)  # what msgpack holds
+
+
+def text_of(text: str, secrets: Iterable[bytes], longest: int = _LONGEST) -> str:
+    """A text as it stands on tape: without secrets, and cut where it is too long."""
+    kept = redact_text(str.__str__(text), secrets)
+    if not kept.isascii():
+        kept = kept.encode("utf-8", "backslashreplace").decode()
+    return kept if len(kept) <= longest else f"{kept[: longest - 1]}…"
+
+
+def attribute(name: str, value: object, secrets: Iterable[bytes]) -> Scalar:
+    """The value of an attribute as it stands on tape.
+
+    Raises:
+        TypeError: it is no text, number, truth value or None. No method of a value's own is called.
+    """
+    kind = type(value)
+    if value is None or value is True or value is False:
+        return value
+    if issubclass(kind, str):
+        text = str.__str__(value)
+        return PLACEHOLDER if text and is_credential_name(name) else text_of(text, secrets, _LONGEST_VALUE)
+    if issubclass(kind, int):
+        number = int.__index__(value)  # type: ignore[arg-type]
+        return number if number in _NUMBERS else text_of(hex(number), (), _LONGEST_VALUE)
+    if issubclass(kind, float):
+        return float.__float__(value)  # type: ignore[arg-type]
+    raise TypeError(f"is a {kind.__qualname__}, and no text, number or truth value")
+
+
+def session_id(given: object, secrets: Iterable[bytes] = ()) -> str:
+    """The id of a session as it stands on tape.
+
+    Raises:
+        UsageError: it is none.
+    """
+    if not isinstance(given, str) or not given.strip() or not given.isprintable() or len(given) > _LONGEST:
+        raise UsageError(f"a session is a text of 1 to {_LONGEST} printable letters, and not {_shown(given)}")
+    return text_of(given, secrets)
+
+
+def tags_of(given: object, secrets: Iterable[bytes] = ()) -> dict[str, str]:
+    """Tags as they stand on tape, by their keys: of a mapping, or of keys alone, whose values are empty.
+
+    Raises:
+        UsageError: one of them is none; it is named.
+    """
+    if isinstance(given, Mapping):
+        pairs = list(given.items())
+    elif isinstance(given, Iterable) and not isinstance(given, str | bytes):
+        pairs = [(key, "") for key in given]
+    else:
+        raise UsageError(f"tags are given by their keys, as {{'env': 'prod'}}, and not as {_shown(given)}")
+    return dict(_tag(key, value, secrets) for key, value in pairs)
+
+
+def parsed(texts: Iterable[str]) -> dict[str, str]:
+    """Tags as one writes them on a command line: `env=prod`, or `beta`.
+
+    Raises:
+        UsageError: one of them is none; it is named.
+    """
+    return tags_of({key: value for key, _, value in (text.partition("=") for text in texts)})
+
+
+def _tag(key: object, value: object, secrets: Iterable[bytes]) -> tuple[str, str]:
+    if not isinstance(key, str) or not _KEY.fullmatch(key):
+        raise UsageError(f"a tag's key is 1 to 64 letters, digits and _ . : / -, and not {_shown(key)}")
+    if isinstance(value, bool):
+        value = "true" if value else "false"
+    text = str(value) if isinstance(value, int | float) else value
+    if not isinstance(text, str) or not text.isprintable() or len(text) > _LONGEST:
+        raise UsageError(
+            f"the value of tag {key} is a number, a truth value or up to {_LONGEST} printable letters, "
+            f"and not {_shown(value)}"
+        )
+    kept = attribute(key, text, secrets)
+    return key, str(kept)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, str):
+        return ascii(value[:60]) + (" …" if len(value) > 60 else "")
+    return f"a {type(value).__qualname__}" if value is not None else "None"
