@@ -11,9 +11,9 @@ from reenact.report.figures import counted, seconds
 from reenact.report.run import tokens, total
 from reenact.report.terminal import Paint, clip, columns, plain
 from reenact.trajectory import Mark, Step, way
+from reenact.trajectory.mark import AGENT
 
 OUTSIDE: Final = "(outside of all marks)"
-_AGENT: Final = "agent"
 _ROWS: Final = 24  # of a tree that are told
 _NAME: Final = 40  # columns of a name with its indent
 _WITHIN: Final = " > "
@@ -21,19 +21,23 @@ _WITHIN: Final = " > "
 
 def agents(path: Sequence[Mark]) -> str:
     """The agents on the way to a mark, outermost first."""
-    return _WITHIN.join(_name(mark) for mark in path if mark.kind == _AGENT)
+    return _WITHIN.join(name_of(mark) for mark in path if mark.kind == AGENT)
 
 
 def steps(path: Sequence[Mark]) -> str:
     """The steps on the way to a mark, inside of its innermost agent."""
-    last = max((at for at, mark in enumerate(path) if mark.kind == _AGENT), default=-1)
-    return _WITHIN.join(_name(mark) for mark in path[last + 1 :])
+    last = max((at for at, mark in enumerate(path) if mark.kind == AGENT), default=-1)
+    return _WITHIN.join(name_of(mark) for mark in path[last + 1 :])
 
 
-def role(path: Sequence[Mark]) -> str:
-    """What the innermost agent is there for, and its other attributes."""
-    mark = next((mark for mark in reversed(path) if mark.kind == _AGENT), None)
-    return attributes(mark) if mark is not None else ""
+def facts(path: Sequence[Mark]) -> list[tuple[str, str]]:
+    """Where something is, labelled: the agent and the step, each with the attributes of the innermost."""
+    agent = next((mark for mark in reversed(path) if mark.kind == AGENT), None)
+    step = path[-1] if path and path[-1].kind != AGENT else None
+    return [
+        (label, f"{told}{f'  ({attributes(mark)})' if mark is not None and mark.attributes else ''}")
+        for label, told, mark in (("agent", agents(path), agent), ("doing", steps(path), step))
+    ]
 
 
 def attributes(mark: Mark) -> str:
@@ -42,13 +46,18 @@ def attributes(mark: Mark) -> str:
     return plain(", ".join(map(str, told)))
 
 
+def name_of(mark: Mark) -> str:
+    """What a mark is called."""
+    return plain(mark.name) or mark.kind
+
+
 class Marks:
     """The marks of one run, in colours that tell its agents apart."""
 
     def __init__(self, marks: Sequence[Mark], paint: Paint) -> None:
         self._marks = marks
         self._paint = paint
-        names = dict.fromkeys(_name(mark) for mark in marks if mark.kind == _AGENT)
+        names = dict.fromkeys(name_of(mark) for mark in marks if mark.kind == AGENT)
         self._hues = {name: number for number, name in enumerate(names)}
 
     def place(self, number: int | None) -> str:
@@ -65,15 +74,19 @@ class Marks:
         agent, bracket, rest = shown.partition("]") if shown.startswith("[") else ("", "", shown)
         return self._agent(agent[1:].rpartition(_WITHIN)[2], agent + bracket) + self._paint.bold(rest)
 
-    def tree(self, done: Sequence[Step], width: int) -> Iterator[str]:
-        """All of them, with what they took and asked; those of one name in one place are told together."""
-        rows = list(_below(_summed(self._marks, done), 0))
-        names = max((min(indent + columns(row.label), _NAME) for indent, row in rows[:_ROWS]), default=0)
-        for indent, row in rows[:_ROWS]:
+    def tree(self, done: Sequence[Step], width: int, agent: str = "") -> Iterator[str]:
+        """All of them, or those of one agent, with what they took and asked. Those of one name in one place are one."""
+        rows = list(_below(_summed(self._marks, done), 0, agent))
+        shown = rows[:_ROWS]
+        names = max((min(indent + columns(row.label), _NAME) for indent, row in shown), default=0)
+        took = max((columns(row.lasted) for _, row in shown), default=0)
+        for indent, row in shown:
             label = clip(row.label, names - indent)
-            facts = clip("   ".join(row.facts()), width - names - 3)
-            painted = self._agent(_name(row.first), label) if row.first.kind == _AGENT else label
-            yield f"{' ' * indent}{painted}{' ' * (names - indent - columns(label))}   {facts}".rstrip()
+            painted = self._agent(name_of(row.first), label) if row.first.kind == AGENT else label
+            begin = f"{' ' * indent}{painted}{' ' * (names - indent - columns(label))}   {row.lasted.rjust(took)}"
+            failed, room = clip(row.failed, width - names - took - 6), width - names - took - 6
+            told = clip("   ".join(row.facts()), room - (columns(failed) + 3 if failed else 0))
+            yield "   ".join(filter(None, (begin, self._paint.bad(failed), told)))
         if len(rows) > _ROWS:
             yield self._paint.dim(f"… and {len(rows) - _ROWS:,} more")
 
@@ -96,19 +109,24 @@ class _Sum:
 
     @property
     def label(self) -> str:
-        name = f"[{_name(self.first)}]" if self.first.kind == _AGENT else _name(self.first)
+        name = f"[{name_of(self.first)}]" if self.first.kind == AGENT else name_of(self.first)
         return f"{name} ×{self.count:,}" if self.count > 1 else name
 
+    @property
+    def lasted(self) -> str:
+        return seconds(self.took) if self.open < self.count else "no end"
+
+    @property
+    def failed(self) -> str:
+        names = ", ".join(dict.fromkeys(map(plain, self.errors)))
+        return f"{f'{len(self.errors):,} failed' if self.count > 1 else 'failed'}: {names}" if names else ""
+
     def facts(self) -> Iterator[str]:
-        yield seconds(self.took) if self.open < self.count else "no end"
         if self.steps:
-            yield counted(self.steps, "step")
-        yield from filter(None, [tokens(total(self.usages))])
-        if self.errors:
-            names = ", ".join(dict.fromkeys(map(plain, self.errors)))
-            yield f"failed: {names}" if self.count == 1 else f"{len(self.errors):,} failed: {names}"
+            yield counted(self.steps, "model step")
         if self.count == 1 and self.first.attributes:
             yield attributes(self.first)
+        yield from filter(None, [tokens(total(self.usages))])
 
 
 def _summed(marks: Sequence[Mark], done: Sequence[Step]) -> dict[tuple[str, str], _Sum]:
@@ -129,11 +147,10 @@ def _summed(marks: Sequence[Mark], done: Sequence[Step]) -> dict[tuple[str, str]
     return roots
 
 
-def _below(level: dict[tuple[str, str], _Sum], indent: int) -> Iterator[tuple[int, _Sum]]:
-    for one in level.values():
-        yield indent, one
-        yield from _below(one.below, indent + 2)
-
-
-def _name(mark: Mark) -> str:
-    return plain(mark.name) or mark.kind
+def _below(level: dict[tuple[str, str], _Sum], indent: int, agent: str) -> Iterator[tuple[int, _Sum]]:
+    """Those of a level and below it; with `agent` those that are inside of one of that name."""
+    for (kind, name), one in level.items():
+        inside = not agent or (kind, name) == (AGENT, agent)
+        if inside:
+            yield indent, one
+        yield from _below(one.below, indent + 2 * inside, "" if inside else agent)

@@ -41,13 +41,13 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
     marks: tuple[Mark, ...] = ()
 
 
-def text(run: Run, trajectory: Trajectory, *, now: int, width: int, paint: Paint) -> Iterator[str]:
-    """The timeline for a terminal, line by line."""
+def text(run: Run, trajectory: Trajectory, *, now: int, width: int, paint: Paint, agent: str = "") -> Iterator[str]:
+    """The timeline for a terminal, line by line. `agent` is the one whose trajectory it is, if not of the whole run."""
     yield from runs.text(run, now=now, width=width, paint=paint)
     lanes = {lane.path: lane.name for lane in run.lanes} if len(run.lanes) > 1 else {}
-    view = _View(run, lanes, width, paint)
     marks = Marks(trajectory.marks, paint)
-    for row, line in enumerate(marks.tree(trajectory.steps, width - 12)):
+    view = _View(run, lanes, marks, width, paint)
+    for row, line in enumerate(marks.tree(trajectory.steps, width - 12, agent)):
         yield f"  {paint.dim(('' if row else 'marks').ljust(10))}{line}"
     items: list[Step | Entry] = [*trajectory.steps, *trajectory.outside]
     items.sort(key=lambda item: item.attempts[0] if isinstance(item, Step) else item.event)
@@ -79,9 +79,10 @@ def _heading(step: Step, run: Run, width: int, paint: Paint, lanes: Mapping[str,
 class _View:
     """What the lines of one timeline have in common."""
 
-    def __init__(self, run: Run, lanes: dict[str, str], width: int, paint: Paint) -> None:
+    def __init__(self, run: Run, lanes: dict[str, str], marks: Marks, width: int, paint: Paint) -> None:
         self._run = run
         self._lanes = lanes
+        self._marks = marks
         self._width = width
         self._paint = paint
 
@@ -104,7 +105,8 @@ class _View:
                 yield from self._said("←", part)
         if step.finish_reason and step.complete and step.finish_reason not in _USUAL_ENDS:
             yield self._remark(f"the model stopped because of: {plain(step.finish_reason)}", bad=True)
-        yield from self._entries([entry for entry in step.entries if entry.event not in shown])
+        entries = [entry for entry in step.entries if entry.event not in shown]
+        yield from self._entries(entries, self._marks.place(step.mark))
 
     def others(self, entries: Iterable[Entry]) -> Iterator[str]:
         """Events outside the steps."""
@@ -146,11 +148,13 @@ class _View:
             elif after:
                 yield self._remark(f"the answer was not there yet; {after}")
 
-    def _entries(self, entries: Sequence[Entry]) -> Iterator[str]:
-        """What the tools did across boundaries."""
+    def _entries(self, entries: Sequence[Entry], place: str) -> Iterator[str]:
+        """What the tools of a step at that place did across boundaries; that of another agent or step says so."""
         shown = [entry for entry in entries if entry.kind not in _HOUSEKEEPING or entry.trouble is not None]
         for entry, count in _folded(shown):
-            yield self._remark(_what(entry, count, self._width - 36))
+            other = self._marks.place(entry.mark)
+            told = [_what(entry, count, self._width - 36), other if other != place else ""]
+            yield self._remark("   ".join(filter(None, told)))
             yield from self._wrong(entry)
 
     def _wrong(self, entry: Entry) -> Iterator[str]:
@@ -196,9 +200,13 @@ def _slept(entry: Entry) -> bool:
 
 def _folded(entries: Sequence[Entry]) -> Iterator[tuple[Entry, int]]:
     """Neighbours that say the same are one, with how many they are."""
-    for _, group in groupby(entries, key=lambda e: (e.kind, e.name, e.status, e.lane, e.value, e.trouble and e.event)):
+    for _, group in groupby(entries, key=_alike):
         first, *rest = group
         yield first, 1 + len(rest)
+
+
+def _alike(entry: Entry) -> tuple[object, ...]:
+    return (entry.kind, entry.name, entry.status, entry.lane, entry.value, entry.trouble and entry.event, entry.mark)
 
 
 def _what(entry: Entry, count: int, width: int) -> str:

@@ -107,7 +107,7 @@ class Sight(IntEnum):
 
 
 class MarkKind(IntEnum):
-    """What a program says: that an agent or a step begins, ends, or is what a lane is in; the run's session, and tags."""
+    """What a program says: that an agent or step begins, ends, or is what a lane is in; the run's session, its tags."""
 
     AGENT = 1
     STEP = 2

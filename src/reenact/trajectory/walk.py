@@ -20,7 +20,7 @@ from reenact.trajectory.decision import Step
 from reenact.trajectory.entry import Entry, Place, Trouble
 from reenact.trajectory.exchange import Exchange
 from reenact.trajectory.history import History
-from reenact.trajectory.mark import Mark, agent_of, marks_of
+from reenact.trajectory.mark import AGENT, Mark, agent_of, marks_of, way
 
 _EMBEDDING = "embedding"
 _LOWEST_ERROR = 300
@@ -32,6 +32,16 @@ class Trajectory(msgspec.Struct, frozen=True):
     steps: tuple[Step, ...]
     outside: tuple[Entry, ...]
     marks: tuple[Mark, ...] = ()
+
+    def of_agent(self, name: str) -> Trajectory:
+        """What is inside of agents of that name: steps of which any event is, and events outside the steps."""
+
+        def inside(mark: int | None) -> bool:
+            return any(one.kind == AGENT and one.name == name for one in way(self.marks, mark))
+
+        steps = tuple(step for step in self.steps if any(inside(entry.mark) for entry in step.entries))
+        outside = tuple(entry for entry in self.outside if inside(entry.mark))
+        return Trajectory(steps, outside, self.marks)
 
 
 def trajectory(recording: Recording) -> Trajectory:
