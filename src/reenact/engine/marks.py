@@ -9,11 +9,14 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from reenact import _real
+from reenact.engine.divergence import Divergence, Marked, What
 from reenact.engine.expected import Expected
-from reenact.engine.lane import Lane
+from reenact.engine.lane import Lane, get_lane
 from reenact.engine.place import Place, agent_place
-from reenact.engine.scope import Scope, enter, scope_of
+from reenact.engine.scope import Scope, enter, here, scope_of
 from reenact.errors import UsageError
 from reenact.tape import event as ev
 from reenact.tape import labels
@@ -101,6 +104,17 @@ class Marks:
             self._session.keep(
                 ev.Mark(lane.index, kind, self._session.elapsed(), number, within, site, name, dict(attributes))
             )
+
+    def told_of(self, divergence: Divergence) -> Divergence:
+        """The divergence, with what the calling context is in."""
+        scope = here()
+        if scope is None or scope.lane.session is not self._session:
+            lane = get_lane()
+            scope = lane.scope if lane is not None else None
+        if scope is None or divergence.what is What.STUCK:  # that is nobody's in particular
+            return divergence
+        marks = [Marked(ev.MarkKind(one.kind).name.lower(), one.name) for one in scope.outwards()]
+        return msgspec.structs.replace(divergence, marks=tuple(reversed(marks)))
 
     # What of it may be kept
 

@@ -477,6 +477,7 @@ class Session:
         """Keeps a divergence without raising, with the agent's line where it happened."""
         if divergence.site is None:
             divergence = _at(divergence, here(_real.getframe(1)))
+        divergence = self.marks.told_of(divergence)
         if self.plan.observe or not self.divergences:
             self.divergences.append(divergence)
             self.found(divergence)

@@ -19,10 +19,12 @@ from reenact.errors import ArgumentError, UsageError
 from reenact.launch import closing, entry, gathering, interpreter, running, supervise, world
 from reenact.launch import manifest as manifests
 from reenact.launch.command import Command
+from reenact.launch.labels import Labels
 from reenact.launch.manifest import Manifest
 from reenact.launch.settings import Settings
 from reenact.launch.spec import CALL, SPEC, Report, Spec
 from reenact.tape.event import LOCALS_SALT, Start
+from reenact.tape.labels import rows
 from reenact.tape.reader import Recording
 from reenact.tape.store import Store
 from reenact.tape.writer import TapeWriter
@@ -72,8 +74,12 @@ class Replayed:
     observed: bool = False
 
 
-def record(command: Command, store: Store, name: str | None = None, *, deep: bool = False) -> tuple[int, Recording]:
+def record(
+    command: Command, store: Store, name: str | None = None, *, deep: bool = False, labels: Labels | None = None
+) -> tuple[int, Recording]:
     """Runs a program and records it; `deep` with digests of its variables. Its exit status, and its tape, closed.
+
+    `labels` are given for this run, beside those of the project and the environment.
 
     Raises:
         UsageError: it could not be recorded.
@@ -81,9 +87,10 @@ def record(command: Command, store: Store, name: str | None = None, *, deep: boo
     name = name or command.name
     settings = Settings.near(Path.cwd())
     boundaries, side_traffic = settings.boundaries, settings.side_traffic
+    labels = Labels.around(settings).with_(labels or Labels())
     run_id, path = store.new(name)
-    manifest = world.survey(command, run_id, name, boundaries, side_traffic)
-    writer = TapeWriter.create(path, run_id, name, manifest.started)
+    manifest = labels.on(world.survey(command, run_id, name, boundaries, side_traffic))
+    writer = TapeWriter.create(path, run_id, name, manifest.started, rows(manifest.session, manifest.tags))
     writer.add(Start(manifests.encode(manifest)))
     last = writer.commit()
     user_seed = os.environ.get("PYTHONHASHSEED")

@@ -11,6 +11,7 @@ from pathlib import Path
 from reenact.engine.side.shipped import PATTERNS
 from reenact.engine.side.traffic import Pattern
 from reenact.errors import UsageError
+from reenact.tape.labels import tags_of
 from reenact.seams.tools import named
 
 _FILE = "pyproject.toml"
@@ -63,6 +64,18 @@ class Settings:
         for text in given:
             Pattern.parse(text)
         return [*PATTERNS, *given]
+
+    @property
+    def tags(self) -> dict[str, str]:
+        """Tags of every run.
+
+        Raises:
+            UsageError: one of them cannot be one.
+        """
+        try:
+            return tags_of(self.table.get("tags", {}))
+        except UsageError as error:
+            raise UsageError(f"[tool.reenact] tags: {error}") from error
 
     @contextmanager
     def importable(self) -> Iterator[None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
 from reenact.providers import Usage
 from reenact.report.figures import counted, seconds
@@ -19,12 +19,24 @@ _NAME: Final = 40  # columns of a name with its indent
 _WITHIN: Final = " > "
 
 
-def agents(path: Sequence[Mark]) -> str:
+class Named(Protocol):
+    """A mark, as far as it is named."""
+
+    @property
+    def kind(self) -> str:
+        """Agent or step."""
+
+    @property
+    def name(self) -> str:
+        """What the program calls it."""
+
+
+def agents(path: Sequence[Named]) -> str:
     """The agents on the way to a mark, outermost first."""
     return _WITHIN.join(name_of(mark) for mark in path if mark.kind == AGENT)
 
 
-def steps(path: Sequence[Mark]) -> str:
+def steps(path: Sequence[Named]) -> str:
     """The steps on the way to a mark, inside of its innermost agent."""
     last = max((at for at, mark in enumerate(path) if mark.kind == AGENT), default=-1)
     return _WITHIN.join(name_of(mark) for mark in path[last + 1 :])
@@ -46,7 +58,7 @@ def attributes(mark: Mark) -> str:
     return plain(", ".join(map(str, told)))
 
 
-def name_of(mark: Mark) -> str:
+def name_of(mark: Named) -> str:
     """What a mark is called."""
     return plain(mark.name) or mark.kind
 

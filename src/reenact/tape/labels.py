@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -78,6 +79,29 @@ def parsed(texts: Iterable[str]) -> dict[str, str]:
         UsageError: one of them is none; it is named.
     """
     return tags_of({key: value for key, _, value in (text.partition("=") for text in texts)})
+
+
+def listed(text: str) -> list[str]:
+    """The items of a list with commas."""
+    return [item for item in (part.strip() for part in text.split(",")) if item]
+
+
+def rows(session: str, tags: Mapping[str, str]) -> dict[str, str | int]:
+    """The rows of the table `run` that say them; none of what there is not."""
+    return {
+        **({"session": session} if session else {}),
+        **({"tags": json.dumps(dict(sorted(tags.items())), ensure_ascii=False)} if tags else {}),
+    }
+
+
+def of_rows(rows: Mapping[str, str | int]) -> tuple[str, dict[str, str]]:
+    """The session and the tags that such rows say, however damaged they are."""
+    try:
+        tags = json.loads(str(rows.get("tags", "{}")))
+    except ValueError:
+        tags = {}
+    told = {str(key): str(value) for key, value in tags.items()} if isinstance(tags, dict) else {}
+    return str(rows.get("session", "")), told
 
 
 def _tag(key: object, value: object, secrets: Iterable[bytes]) -> tuple[str, str]:

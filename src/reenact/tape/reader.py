@@ -104,7 +104,10 @@ class LaneLog:
 
 @dataclass(slots=True)
 class Recording:
-    """A whole tape in memory. `ticks` is the order in which the run saw things; side traffic's are `passable`."""
+    """A whole tape in memory. `ticks` is the order in which the run saw things; side traffic's are `passable`.
+
+    `session` and `tags` are what the program said of itself while it ran; those that it began with are in the manifest.
+    """
 
     path: Path
     summary: dict[str, str | int]
@@ -125,6 +128,8 @@ class Recording:
     changed: dict[int, list[ev.Saw]] = field(default_factory=dict)
     left: dict[str, ev.Left] = field(default_factory=dict)
     marks: list[Marked] = field(default_factory=list)
+    session: str = ""
+    tags: dict[str, str] = field(default_factory=dict)
     ended: ev.Ended | None = None
     status: int | None = None
     digest: bytes = GENESIS
@@ -390,6 +395,10 @@ class _Builder:
             case ev.MarkKind.AGENT | ev.MarkKind.STEP:
                 attributes, within = record.attributes, record.within
                 marks.append(Marked(kind, record.name, attributes, within, lane.path, site, record.at))
+            case ev.MarkKind.SESSION:
+                self._recording.session = record.name
+            case ev.MarkKind.TAGS:
+                self._recording.tags.update({key: str(value) for key, value in record.attributes.items()})
         lane.marks.append((record, site.place if site is not None else ""))
 
     def _draws(self, record: ev.Draws) -> None:
