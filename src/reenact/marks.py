@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, ClassVar, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, overload
 
 from reenact.engine.lane import Lane, current, get_lane
 from reenact.engine.place import Place
@@ -17,31 +17,36 @@ from reenact.errors import UsageError
 F = TypeVar("F", bound=Callable[..., Any])
 Scalar = str | int | float | bool | None
 
+_bare = object.__new__  # one look-up less
+
 
 class _Mark:
     """A stretch of what a program does, by a name: a block, or each call of a function. It never raises."""
 
     __slots__ = ("_attributes", "_name", "_open")
     _kind: ClassVar[str]
-    _name: str
+    _name: Any
     _attributes: dict[str, Any]
-    _open: list[Scope]
+    _open: list[Scope] | None
 
-    @classmethod
-    def _made(cls, what: Any, attributes: dict[str, Any]) -> Any:
-        self = super().__new__(cls)
-        self._name = what if isinstance(what, str) or not callable(what) else ""
+    def __new__(cls, what: Any = "", /, **attributes: Any) -> Any:
+        """`what` is a name, or the function to mark."""
+        self = _bare(cls)
         self._attributes = attributes
-        self._open = []
-        return self if self._name is what else self(what)
+        self._open = None
+        if type(what) is str or not callable(what):
+            self._name = what
+            return self
+        self._name = ""
+        return self(what)
 
     def __enter__(self) -> Self:
         """What the calling context does from now on is in it, and so is what is begun there: tasks, threads, jobs."""
-        lane = current()
-        if lane is not None:
+        lane = get_lane()
+        if lane is not None and lane.live:
             scope = self._begin(lane, self._name)
             if scope is not None:
-                self._open.append(scope)
+                self._open = [*(self._open or ()), scope]
         return self
 
     def __exit__(
@@ -50,9 +55,10 @@ class _Mark:
         """Ends it."""
         if self._open:
             inside = here()
-            mine = (scope for scope in inside.outwards() if scope in self._open) if inside is not None else iter(())
-            scope = next(mine, self._open[-1])
-            self._open.remove(scope)
+            scope = next(
+                (one for one in inside.outwards() if one in self._open) if inside else iter(()), self._open[-1]
+            )
+            self._open = [one for one in self._open if one is not scope]
             _end(scope, error)
             scope.leave(get_lane())
 
@@ -142,13 +148,14 @@ class agent(_Mark):  # noqa: N801  used as `with reenact.agent("planner"):`
     __slots__ = ()
     _kind = "agent"
 
-    @overload
-    def __new__(cls, name: str = "", /, *, role: str | None = None, **attributes: Scalar) -> Self: ...
-    @overload
-    def __new__(cls, function: F, /) -> F: ...  # type: ignore[misc]  # a decorator without brackets is the function
-    def __new__(cls, what: Any = "", /, *, role: str | None = None, **attributes: Any) -> Any:
-        """`what` is the agent's name, or the function to mark."""
-        return cls._made(what, attributes if role is None else {"role": role, **attributes})
+    if TYPE_CHECKING:
+
+        @overload
+        def __new__(cls, name: str = "", /, *, role: str = ..., **attributes: Scalar) -> Self: ...
+        @overload
+        def __new__(cls, function: F, /) -> F: ...  # type: ignore[misc]  # a decorator without brackets is the function
+        def __new__(cls, what: Any = "", /, **attributes: Any) -> Any:
+            """`what` is a name, or the function to mark."""
 
 
 class step(_Mark):  # noqa: N801  as above
@@ -160,13 +167,14 @@ class step(_Mark):  # noqa: N801  as above
     __slots__ = ()
     _kind = "step"
 
-    @overload
-    def __new__(cls, name: str = "", /, **attributes: Scalar) -> Self: ...
-    @overload
-    def __new__(cls, function: F, /) -> F: ...  # type: ignore[misc]  # as above
-    def __new__(cls, what: Any = "", /, **attributes: Any) -> Any:
-        """`what` is the step's name, or the function to mark."""
-        return cls._made(what, attributes)
+    if TYPE_CHECKING:
+
+        @overload
+        def __new__(cls, name: str = "", /, **attributes: Scalar) -> Self: ...
+        @overload
+        def __new__(cls, function: F, /) -> F: ...  # type: ignore[misc]  # as above
+        def __new__(cls, what: Any = "", /, **attributes: Any) -> Any:
+            """As of `agent`."""
 
 
 def session(id: str, /) -> None:  # noqa: A002  it is what users call it

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 import msgspec
 
@@ -79,7 +80,7 @@ def record(
 ) -> tuple[int, Recording]:
     """Runs a program and records it; `deep` with digests of its variables. Its exit status, and its tape, closed.
 
-    `labels` are given for this run, beside those of the project and the environment.
+    `labels` are those that it begins with, if any.
 
     Raises:
         UsageError: it could not be recorded.
@@ -87,9 +88,8 @@ def record(
     name = name or command.name
     settings = Settings.near(Path.cwd())
     boundaries, side_traffic = settings.boundaries, settings.side_traffic
-    labels = Labels.around(settings).with_(labels or Labels())
     run_id, path = store.new(name)
-    manifest = labels.on(world.survey(command, run_id, name, boundaries, side_traffic))
+    manifest = (labels or Labels()).on(world.survey(command, run_id, name, boundaries, side_traffic))
     writer = TapeWriter.create(path, run_id, name, manifest.started, rows(manifest.session, manifest.tags))
     writer.add(Start(manifests.encode(manifest)))
     last = writer.commit()
@@ -118,6 +118,18 @@ def record(
         store.remove(path)
         raise UsageError(NOT_RECORDED if status == HOOK_FAILED else HOOK_MISSING.format(python=command.python))
     return status, recording
+
+
+def bare(command: Command) -> NoReturn:
+    """Becomes the program, without recording it.
+
+    Raises:
+        UsageError: it could not be started.
+    """
+    try:
+        os.execvp(command.python, command.argv)  # noqa: S606  what the user has asked to run
+    except OSError as error:
+        raise UsageError(NOT_STARTED.format(python=command.python, reason=error.strerror)) from error
 
 
 def replay(

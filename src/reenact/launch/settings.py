@@ -8,11 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from reenact.engine.side.shipped import PATTERNS
-from reenact.engine.side.traffic import Pattern
 from reenact.errors import UsageError
+from reenact.launch.sampling import rate_of
 from reenact.tape.labels import tags_of
-from reenact.seams.tools import named
 
 _FILE = "pyproject.toml"
 
@@ -44,6 +42,8 @@ class Settings:
         Raises:
             UsageError: one of them is not written so.
         """
+        from reenact.seams.tools import named  # noqa: PLC0415  a start-up hook may want the sample alone
+
         given = self.table.get("boundaries", [])
         if not isinstance(given, list) or not all(isinstance(path, str) for path in given):
             raise UsageError(f"[tool.reenact] boundaries must be a list of texts, and is {given!r}")
@@ -58,6 +58,9 @@ class Settings:
         Raises:
             UsageError: one of them is no pattern.
         """
+        from reenact.engine.side.shipped import PATTERNS  # noqa: PLC0415  as above
+        from reenact.engine.side.traffic import Pattern  # noqa: PLC0415
+
         given = self.table.get("side-traffic", [])
         if not isinstance(given, list) or not all(isinstance(text, str) for text in given):
             raise UsageError(f"[tool.reenact] side-traffic must be a list of texts, and is {given!r}")
@@ -76,6 +79,15 @@ class Settings:
             return tags_of(self.table.get("tags", {}))
         except UsageError as error:
             raise UsageError(f"[tool.reenact] tags: {error}") from error
+
+    @property
+    def sample(self) -> float:
+        """The share of runs to record, where nothing else says it.
+
+        Raises:
+            UsageError: it is none.
+        """
+        return rate_of(self.table.get("sample", 1), "[tool.reenact] sample")
 
     @contextmanager
     def importable(self) -> Iterator[None]:

@@ -47,14 +47,15 @@ def attribute(name: str, value: object, secrets: Iterable[bytes]) -> Scalar:
 
 
 def session_id(given: object, secrets: Iterable[bytes] = ()) -> str:
-    """The id of a session as it stands on tape.
+    """The id of a session as it stands on tape: a text, or the text of a number or a UUID.
 
     Raises:
         UsageError: it is none.
     """
-    if not isinstance(given, str) or not given.strip() or not given.isprintable() or len(given) > _LONGEST:
+    text = str(given) if type(given) is int or _is_uuid(given) else given
+    if not isinstance(text, str) or not text.strip() or not text.isprintable() or len(text) > _LONGEST:
         raise UsageError(f"a session is a text of 1 to {_LONGEST} printable letters, and not {_shown(given)}")
-    return text_of(given, secrets)
+    return text_of(text, secrets)
 
 
 def tags_of(given: object, secrets: Iterable[bytes] = ()) -> dict[str, str]:
@@ -117,6 +118,10 @@ def _tag(key: object, value: object, secrets: Iterable[bytes]) -> tuple[str, str
         )
     kept = attribute(key, text, secrets)
     return key, str(kept)
+
+
+def _is_uuid(value: object) -> bool:
+    return (type(value).__module__, type(value).__qualname__) == ("uuid", "UUID")
 
 
 def _shown(value: object) -> str:

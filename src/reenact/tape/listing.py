@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping
-from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from reenact.errors import TapeError
 from reenact.tape import labels
 from reenact.tape.close import RECORDING, UNKNOWN_STATUS, being_written
 from reenact.tape.event import Kind
-from reenact.tape.reader import summary
+from reenact.tape.reader import index
 from reenact.tape.store import Store
+
+_ASKED: Final = "SELECT name, count(*) FROM event WHERE kind = ? GROUP BY name"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +72,11 @@ def _listed(run: str, path: Path, wanted: Wanted) -> Listed | None:
         return None  # deleted meanwhile
     size = sum(file.stat().st_size for file in (path, path.with_name(f"{path.name}-wal")) if file.is_file())
     try:
-        row = summary(path)
-        if not wanted.has(row):
-            return None
-        asked = _asked(path) if row.get("status") != RECORDING else ()
+        with index(path) as db:
+            row = dict(db.execute("SELECT key, value FROM run"))
+            if not wanted.has(row):
+                return None
+            asked = tuple(db.execute(_ASKED, (Kind.HTTP,))) if row.get("status") != RECORDING else ()
     except (TapeError, sqlite3.Error) as error:
         return Listed(run, path, "", stat.st_mtime_ns, size, "unreadable", reason=_why(path, stat.st_size, error))
     status = str(row.get("status", ""))
@@ -97,11 +100,6 @@ def _listed(run: str, path: Path, wanted: Wanted) -> Listed | None:
         "",
         *labels.of_rows(row),
     )
-
-
-def _asked(path: Path) -> tuple[tuple[str, int], ...]:
-    with closing(sqlite3.connect(path, timeout=30)) as db:
-        return tuple(db.execute("SELECT name, count(*) FROM event WHERE kind = ? GROUP BY name", (Kind.HTTP,)))
 
 
 def _number(row: dict[str, str | int], key: str) -> int | None:

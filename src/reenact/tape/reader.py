@@ -229,8 +229,15 @@ def records(path: Path) -> Iterator[ev.AnyRecord]:
 
 def summary(path: Path) -> dict[str, str | int]:
     """What is known of a run without reading its journal."""
-    with _damage_told(path), closing(_open(path)) as db:
+    with index(path) as db:
         return dict(db.execute("SELECT key, value FROM run"))
+
+
+@contextmanager
+def index(path: Path) -> Iterator[sqlite3.Connection]:
+    """The tables of a tape that say what is in its journal."""
+    with _damage_told(path), closing(_open(path)) as db:
+        yield db
 
 
 @contextmanager
