@@ -34,7 +34,7 @@ class _Mark:
         self = _bare(cls)
         self._attributes = attributes
         self._open = None
-        if type(what) is str or not callable(what):
+        if type(what) is str or not (callable(what) or isinstance(what, classmethod)):
             self._name = what
             return self
         self._name = ""
@@ -188,7 +188,7 @@ def tag(*keys: str, **tags: str | float | bool) -> None:
     """Adds tags to the present run: `reenact.tag("beta", customer="acme")`. Outside of a run it does nothing."""
     lane = current()
     if lane is not None and lane.session is not None:
-        lane.session.marks.tags(lane, {**dict.fromkeys(keys, ""), **tags})
+        lane.session.marks.tags(lane, keys, tags)
 
 
 def current_run() -> str | None:

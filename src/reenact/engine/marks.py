@@ -6,7 +6,7 @@ A mark is no event: nothing waits for it, and one that differs in a replay is dr
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -72,9 +72,10 @@ class Marks:
         """The run belongs to this session."""
         self._label(lane, ev.MarkKind.SESSION, lambda secrets: (labels.session_id(given, secrets), {}))
 
-    def tags(self, lane: Lane, given: object) -> None:
-        """The run has these tags, too."""
-        self._label(lane, ev.MarkKind.TAGS, lambda secrets: ("", dict(labels.tags_of(given, secrets))))
+    def tags(self, lane: Lane, keys: Iterable[object], tags: Mapping[str, object]) -> None:
+        """The run has these tags, too; the keys alone are tags without a value."""
+        pairs = [*((key, "") for key in keys), *tags.items()]
+        self._label(lane, ev.MarkKind.TAGS, lambda secrets: ("", dict(labels.tag_of(*pair, secrets) for pair in pairs)))
 
     def _label(
         self, lane: Lane, kind: ev.MarkKind, made: Callable[[tuple[bytes, ...]], tuple[str, dict[str, labels.Scalar]]]

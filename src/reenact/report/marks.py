@@ -16,6 +16,7 @@ from reenact.trajectory.mark import AGENT
 OUTSIDE: Final = "(outside of all marks)"
 _ROWS: Final = 24  # of a tree that are told
 _NAME: Final = 40  # columns of a name with its indent
+_LEAST: Final = 8  # columns for a fact
 _WITHIN: Final = " > "
 
 
@@ -90,17 +91,26 @@ class Marks:
         """All of them, or those of one agent, with what they took and asked. Those of one name in one place are one."""
         rows = list(_below(_summed(self._marks, done), 0, agent))
         shown = rows[:_ROWS]
-        names = max((min(indent + columns(row.label), _NAME) for indent, row in shown), default=0)
+        most = min(_NAME, width // 2)
+        names = max((min(indent + columns(row.label), most) for indent, row in shown), default=0)
         took = max((columns(row.lasted) for _, row in shown), default=0)
         for indent, row in shown:
-            label = clip(row.label, names - indent)
+            room = names - min(indent, most // 2)
+            label = clip(row.label, room)
             painted = self._agent(name_of(row.first), label) if row.first.kind == AGENT else label
-            begin = f"{' ' * indent}{painted}{' ' * (names - indent - columns(label))}   {row.lasted.rjust(took)}"
-            failed, room = clip(row.failed, width - names - took - 6), width - names - took - 6
-            told = clip("   ".join(row.facts()), room - (columns(failed) + 3 if failed else 0))
-            yield "   ".join(filter(None, (begin, self._paint.bad(failed), told)))
+            begin = f"{' ' * (names - room)}{painted}{' ' * (room - columns(label))}   {row.lasted.rjust(took)}"
+            yield begin + self._facts(row, width - names - took - 3)
         if len(rows) > _ROWS:
             yield self._paint.dim(f"… and {len(rows) - _ROWS:,} more")
+
+    def _facts(self, row: _Sum, room: int) -> str:
+        told = ""
+        for fact, paint in ((row.failed, self._paint.bad), ("   ".join(row.facts()), str)):
+            if fact and room > _LEAST:
+                shown = clip(fact, room - 3)
+                told += f"   {paint(shown)}"
+                room -= columns(shown) + 3
+        return told
 
     def _agent(self, name: str, text: str) -> str:
         return self._paint.strong.hue(self._hues.get(name, 0), text)

@@ -20,7 +20,7 @@ _NUMBERS: Final = range(-(2**63), 2**64)  # what msgpack holds
 
 def text_of(text: str, secrets: Iterable[bytes], longest: int = _LONGEST) -> str:
     """A text as it stands on tape: without secrets, and cut where it is too long."""
-    kept = redact_text(str.__str__(text), secrets)
+    kept = redact_text(text, secrets)
     if not kept.isascii():
         kept = kept.encode("utf-8", "backslashreplace").decode()
     return kept if len(kept) <= longest else f"{kept[: longest - 1]}…"
@@ -52,8 +52,8 @@ def session_id(given: object, secrets: Iterable[bytes] = ()) -> str:
     Raises:
         UsageError: it is none.
     """
-    text = str(given) if type(given) is int or _is_uuid(given) else given
-    if not isinstance(text, str) or not text.strip() or not text.isprintable() or len(text) > _LONGEST:
+    text = str(given) if type(given) is int or _is_uuid(given) else _plain(given)
+    if text is None or not text.strip() or not text.isprintable() or len(text) > _LONGEST:
         raise UsageError(f"a session is a text of 1 to {_LONGEST} printable letters, and not {_shown(given)}")
     return text_of(text, secrets)
 
@@ -70,7 +70,7 @@ def tags_of(given: object, secrets: Iterable[bytes] = ()) -> dict[str, str]:
         pairs = [(key, "") for key in given]
     else:
         raise UsageError(f"tags are given by their keys, as {{'env': 'prod'}}, and not as {_shown(given)}")
-    return dict(_tag(key, value, secrets) for key, value in pairs)
+    return dict(tag_of(key, value, secrets) for key, value in pairs)
 
 
 def parsed(texts: Iterable[str]) -> dict[str, str]:
@@ -105,19 +105,27 @@ def of_rows(rows: Mapping[str, str | int]) -> tuple[str, dict[str, str]]:
     return str(rows.get("session", "")), told
 
 
-def _tag(key: object, value: object, secrets: Iterable[bytes]) -> tuple[str, str]:
-    if not isinstance(key, str) or not _KEY.fullmatch(key):
+def tag_of(key: object, value: object, secrets: Iterable[bytes] = ()) -> tuple[str, str]:
+    """One tag as it stands on tape.
+
+    Raises:
+        UsageError: it is none.
+    """
+    name = _plain(key)
+    if name is None or not _KEY.fullmatch(name):
         raise UsageError(f"a tag's key is 1 to 64 letters, digits and _ . : / -, and not {_shown(key)}")
-    if isinstance(value, bool):
-        value = "true" if value else "false"
-    text = str(value) if isinstance(value, int | float) else value
-    if not isinstance(text, str) or not text.isprintable() or len(text) > _LONGEST:
+    text = str(value).lower() if type(value) is bool else str(value) if type(value) in (int, float) else _plain(value)
+    if text is None or not text.isprintable() or len(text) > _LONGEST:
         raise UsageError(
-            f"the value of tag {key} is a number, a truth value or up to {_LONGEST} printable letters, "
+            f"the value of tag {name} is a number, a truth value or up to {_LONGEST} printable letters, "
             f"and not {_shown(value)}"
         )
-    kept = attribute(key, text, secrets)
-    return key, str(kept)
+    return name, str(attribute(name, text, secrets))
+
+
+def _plain(given: object) -> str | None:
+    """The letters of a text, of whatever class it is; None where it is none."""
+    return str.__str__(given) if issubclass(type(given), str) else None
 
 
 def _is_uuid(value: object) -> bool:
@@ -125,6 +133,7 @@ def _is_uuid(value: object) -> bool:
 
 
 def _shown(value: object) -> str:
-    if isinstance(value, str):
-        return ascii(value[:60]) + (" …" if len(value) > 60 else "")
+    text = _plain(value)
+    if text is not None:
+        return ascii(text[:60]) + (" …" if len(text) > 60 else "")
     return f"a {type(value).__qualname__}" if value is not None else "None"
