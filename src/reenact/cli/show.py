@@ -52,8 +52,10 @@ def command(
     if number is not None and step is not None and number != step:
         raise UsageError(f"{run} already names a step; leave out --step {step}")
     step = step if step is not None else number
-    if sum(view is not None for view in (step, event, agent)) > 1:
-        raise UsageError("--step, --event and --agent are views of their own; choose one")
+    views = {"--step": step, "--event": event, "--agent": agent}
+    chosen = [name for name, value in views.items() if value is not None]
+    if len(chosen) > 1:
+        raise UsageError(f"{' and '.join(chosen)} are {len(chosen)} views; choose one")
     path = options.open_store(store_dir).resolve(name)
     recording = read(path)
     found = trajectory(recording)

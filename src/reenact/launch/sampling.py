@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,9 +23,9 @@ _SALT = b"reenact sample\0"
 _BYTES = 8
 
 
-def is_off() -> bool:
+def is_off(environment: Mapping[str, str] = os.environ) -> bool:
     """Whether the environment turns reenact off: REENACT_ENABLED=false."""
-    return os.environ.get(ENABLED, "").lower() in _OFF
+    return environment.get(ENABLED, "").lower() in _OFF
 
 
 def rate_of(given: object, whose: str = "sample") -> float:
