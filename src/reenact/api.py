@@ -169,6 +169,7 @@ class Run:
         self._entry = called
         self._wish = wish
         self._call = call
+        self._sampled = True
         self._session: Session | None = None
         self._path: Path | None = None
         self._spec: Spec | None = None
@@ -184,8 +185,9 @@ class Run:
             return
         given = (self._call.args, self._call.kwargs) if self._call is not None else ((), {})
         try:
-            labels = self._wish.granted(_process().settings, given)
-            if labels is not None:
+            granted = self._wish.granted(_process().settings, given)
+            if granted is not None:
+                labels, self._sampled = granted
                 self._begin_recording(labels)
         except Exception as error:  # noqa: BLE001  a fault of ours never reaches the agent
             _process().warn(self._name, "is not recorded", error)
@@ -263,7 +265,10 @@ class Run:
             session.commit()
             if session.writer is not None:
                 session.writer.close()
-            if self._path is not None:
+            if self._path is not None and not self._sampled and error is None:
+                Store(self._path.parent).remove(self._path)
+                self.id = ""
+            elif self._path is not None:
                 self._close(self._path)
         except Exception as fault:  # noqa: BLE001  a fault of ours never reaches the agent
             session.fault(fault)
@@ -307,7 +312,8 @@ class record:  # noqa: N801  used as `with reenact.record():` and `@reenact.reco
 
     `session` is the conversation that a run belongs to, with others: a text, or a function that is called with the
     arguments of the recorded one. `tags` are there to find it by. `sample` is the share of runs to record, from 0 to 1,
-    or such a function of that: all runs of a session are recorded, or none.
+    or such a function of that: all runs of a session are recorded, or none. With `keep_failed` a run that is not in the
+    sample is recorded too, and deleted unless it ends by an exception.
     """
 
     @overload
@@ -320,11 +326,20 @@ class record:  # noqa: N801  used as `with reenact.record():` and `@reenact.reco
         session: str | Callable[..., str | None] | None = None,
         tags: Mapping[str, str | float | bool] | Iterable[str] | None = None,
         sample: float | Callable[..., float] | None = None,
+        keep_failed: bool = False,
     ) -> Self: ...
     @overload
     def __new__(cls, function: F, /) -> F: ...  # type: ignore[misc]  # a decorator without brackets is the function
     def __new__(
-        cls, what: Any = None, /, *, store: str | None = None, session: Any = None, tags: Any = None, sample: Any = None
+        cls,
+        what: Any = None,
+        /,
+        *,
+        store: str | None = None,
+        session: Any = None,
+        tags: Any = None,
+        sample: Any = None,
+        keep_failed: bool = False,
     ) -> Any:
         """`what` is the name of the run, or the function to record.
 
@@ -333,7 +348,7 @@ class record:  # noqa: N801  used as `with reenact.record():` and `@reenact.reco
         """
         self = super().__new__(cls)
         self._name = what if isinstance(what, str) else None
-        self._wish = Wish.checked(store, session, tags, sample)
+        self._wish = Wish.checked(store, session, tags, sample, keep_failed=keep_failed)
         return self(what) if callable(what) or isinstance(what, classmethod) else self
 
     _name: str | None

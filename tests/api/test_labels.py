@@ -181,6 +181,61 @@ def test_runs_in_code_are_sampled_by_session_and_labelled(bench: Bench) -> None:
     assert bench.run("-m", "reenact", "fsck", "--all").status == 0
 
 
+KEEPING = """
+    import asyncio, reenact
+
+    @reenact.record(sample=0, keep_failed=True)
+    def work(number):
+        with reenact.step("work"):
+            return 1 / number
+
+    @reenact.record("stream", sample=0, keep_failed=True)
+    async def stream(number):
+        yield number
+        yield 1 / number
+
+    async def main():
+        for number in (1, 0):
+            try:
+                print([each async for each in stream(number)])
+            except ZeroDivisionError as error:
+                print(error)
+
+    if __name__ == "__main__":
+        for number in (1, 0, 2):
+            try:
+                print(work(number))
+            except ZeroDivisionError as error:
+                print(error)
+        asyncio.run(main())
+        with reenact.record("block", sample=0, keep_failed=True) as run:
+            print(run.id != "")
+        print(repr(run.id))
+"""
+
+
+def test_outside_of_the_sample_what_fails_is_kept(bench: Bench) -> None:
+    done = bench.plain(KEEPING)
+    assert done.status == 0, done.stderr.decode()
+    assert done.stdout.splitlines()[-2:] == [b"True", b"''"]
+    assert sorted(run_id.rpartition("-")[0] for run_id in bench.store.ids()) == ["stream", "work"]
+    assert {path.suffix for path in bench.store.root.iterdir()} == {".tape"}
+    for run_id in bench.store.ids():
+        Run(bench, bench.store.path(run_id), done).verified()
+    for status in (3, 0):
+        command = (
+            "-m",
+            "reenact",
+            "record",
+            "--sample",
+            "0",
+            "--keep-failed",
+            bench.write(f"raise SystemExit({status})"),
+        )
+        assert bench.run(*command).status == status
+    assert len(bench.store.ids()) == 3
+
+
 @pytest.mark.parametrize(("env", "recorded"), [({}, 1), ({"REENACT_SAMPLE": "0"}, 0), ({"REENACT_SAMPLE": "1"}, 1)])
 def test_the_environment_and_the_project_say_how_many_are_recorded(
     bench: Bench, env: dict[str, str], recorded: int

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 @click.option(
     "--sample", metavar="RATE", help="Record this share of runs, 0 to 1 (default: each); run the others as is."
 )
+@click.option("--keep-failed", is_flag=True, help="With --sample: keep each run that does not end well, too.")
 @options.store
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="SCRIPT [ARGS]… | -- COMMAND…")
 def command(  # noqa: PLR0913  one for each option
@@ -36,6 +37,7 @@ def command(  # noqa: PLR0913  one for each option
     session: str | None,
     tags: tuple[str, ...],
     sample: str | None,
+    keep_failed: bool,
     deep: bool,
     quiet: bool,
 ) -> None:
@@ -56,16 +58,23 @@ def command(  # noqa: PLR0913  one for each option
     from reenact.launch.sampling import ENABLED, is_off, is_sampled, rate_of
     from reenact.launch.settings import Settings
     from reenact.report import recorded
+    from reenact.tape.close import outcome
     from reenact.tape.labels import parsed
 
     command = parse(words, module=module)
     if is_off():
         _bare(command, f"{ENABLED} turns reenact off", quiet=quiet)
     labels = Labels.around(Settings.near(Path.cwd())).with_(Labels.given(session, parsed(tags)))
-    if not is_sampled(rate_of(sample, "--sample") if sample is not None else 1, labels.session):
+    sampled = is_sampled(rate_of(sample, "--sample") if sample is not None else 1, labels.session)
+    if not sampled and not keep_failed:
         _bare(command, "this run is not in the sample", quiet=quiet)
     store = options.open_store(store_dir)
     status, recording = launcher.record(command, store, name, deep=deep, labels=labels)
+    if not sampled and outcome(recording) == "ok":
+        store.remove(recording.path)
+        if not quiet:
+            click.echo("reenact: nothing is kept: this run is not in the sample, and ended well", err=True)
+        sys.exit(0)
     option = f" --store {shlex.quote(store_dir)}" if store_dir else ""
     click.echo(recorded.text(recording, recording.path.stat().st_size, option, quiet=quiet), nl=False, err=True)
     supervise.die_as(status)
