@@ -27,13 +27,13 @@ class _Mark:
     _kind: ClassVar[str]
     _name: Any
     _attributes: dict[str, Any]
-    _open: list[Scope] | None
+    _open: list[Scope]
 
     def __new__(cls, what: Any = "", /, **attributes: Any) -> Any:
         """`what` is a name, or the function to mark."""
         self = _bare(cls)
         self._attributes = attributes
-        self._open = None
+        self._open = []
         if type(what) is str or not (callable(what) or isinstance(what, classmethod)):
             self._name = what
             return self
@@ -46,7 +46,7 @@ class _Mark:
         if lane is not None and lane.live:
             scope = self._begin(lane, self._name)
             if scope is not None:
-                self._open = [*(self._open or ()), scope]
+                self._open.append(scope)
         return self
 
     def __exit__(
@@ -54,11 +54,8 @@ class _Mark:
     ) -> None:
         """Ends it."""
         if self._open:
-            inside = here()
-            scope = next(
-                (one for one in inside.outwards() if one in self._open) if inside else iter(()), self._open[-1]
-            )
-            self._open = [one for one in self._open if one is not scope]
+            scope = self._innermost()
+            self._open.remove(scope)
             _end(scope, error)
             scope.leave(get_lane())
 
@@ -82,6 +79,12 @@ class _Mark:
             )
         return around(function, self._call)
 
+    def _innermost(self) -> Scope:
+        """Of those that are open, that which the calling context is in; maybe it was opened in another."""
+        inside = here()
+        mine = (scope for scope in inside.outwards() if scope in self._open) if inside is not None else iter(())
+        return next(mine, self._open[-1])
+
     def _call(self, function: Callable[..., Any], _args: tuple[Any, ...], _kwargs: dict[str, Any]) -> _Call | None:
         lane = current()
         if lane is None:
@@ -91,12 +94,11 @@ class _Mark:
         return _Call(scope, outside) if scope is not None else None
 
     def _begin(self, lane: Lane, name: str, place: Place | None = None) -> Scope | None:
-        from reenact.tape.event import MarkKind  # noqa: PLC0415  there, where a run goes on
+        from reenact.tape.event import MarkKind  # noqa: PLC0415  where a run goes on it is there
 
-        session = lane.session
-        return (
-            session.marks.begin(lane, MarkKind[self._kind.upper()], name, self._attributes, place) if session else None
-        )
+        if lane.session is None:
+            return None
+        return lane.session.marks.begin(lane, MarkKind[self._kind.upper()], name, self._attributes, place)
 
 
 class _Call:
@@ -148,7 +150,7 @@ class agent(_Mark):  # noqa: N801  used as `with reenact.agent("planner"):`
     __slots__ = ()
     _kind = "agent"
 
-    if TYPE_CHECKING:
+    if TYPE_CHECKING:  # which sees from this what the common `__new__` gives
 
         @overload
         def __new__(cls, name: str = "", /, *, role: str = ..., **attributes: Scalar) -> Self: ...

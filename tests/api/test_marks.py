@@ -475,6 +475,61 @@ def test_a_generator_that_is_let_go_of_ends_its_mark(bench: Bench) -> None:
     run.reproduced()
 
 
+def test_a_signal_s_handler_may_mark_wherever_it_comes(bench: Bench) -> None:
+    run = bench.record("""
+        import os, signal, reenact
+        came = 0
+
+        def handler(number, frame):
+            global came
+            with reenact.step("handles"):
+                came += 1
+
+        reenact.step("is there")  # a handler finds no module that is half imported
+        signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0005)
+        while came < 40:
+            with reenact.agent("works", text="a longer text"):
+                reenact.tag("busy")
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        if os.fork() == 0:
+            with reenact.step("of another process"):
+                os._exit(0)
+        os.wait()
+        print("done")
+    """)
+    assert run.text == "done\n", run.stderr.decode()
+    assert [mark.name for mark in run.tape.marks].count("handles") >= 40
+    assert "of another process" not in {mark.name for mark in run.tape.marks}
+    assert "fault" not in {note.slug for note, _ in run.tape.notes}
+
+
+def test_one_mark_for_many_runs_at_once(bench: Bench) -> None:
+    done = bench.plain("""
+        import sys, threading, time, reenact
+        sys.setswitchinterval(1e-6)
+        turn = reenact.step("turn")
+
+        @reenact.record
+        def work():
+            for _ in range(20):
+                with turn:
+                    with turn:
+                        time.sleep(0)
+
+        threads = [threading.Thread(target=work) for _ in range(6)]
+        for thread in threads: thread.start()
+        for thread in threads: thread.join()
+    """)
+    assert (done.status, done.stderr) == (0, b"")
+    for run_id in bench.store.ids():
+        tape = Run(bench, bench.store.path(run_id), done).tape
+        assert {path(tape, event.mark) for event in tape.events} == {"turn/turn"}
+        assert len(tape.marks) == 40
+        assert all(mark.ended is not None for mark in tape.marks)
+    assert len(bench.store.ids()) == 6
+
+
 def test_a_tool_marks_nothing_inside(bench: Bench) -> None:
     run = bench.record("""
         import reenact

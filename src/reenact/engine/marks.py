@@ -126,12 +126,13 @@ class Marks:
 
     def _attributes(self, whose: str, given: Mapping[str, object]) -> dict[str, labels.Scalar]:
         kept: dict[str, labels.Scalar] = {}
-        for name, value in given.items():
+        for key, value in given.items():
             if len(kept) == _MOST:
                 self._session.note("mark", f"{whose} has more than {_MOST} attributes: the first of them are kept")
                 break
+            name = self._text(key)
             try:
-                kept[self._text(name)] = labels.attribute(name, value, self._known_secrets())
+                kept[name] = labels.attribute(name, value, self._known_secrets())
             except TypeError as error:
                 self._session.note("mark", f"{whose}: its attribute {name} {error}: its type alone is kept")
                 kept[name] = f"<{type(value).__qualname__}>"
