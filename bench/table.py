@@ -32,6 +32,8 @@ What is told is the median of several runs; *single runs* are the smallest and t
 - **A draw** is one reading of clock or entropy, with its share of the commit that takes it to disk.
 - **Files, children, lanes, sockets** are by the clock, beyond the same without us: what leaves the process waits for
   the disk, as an exchange does.
+- **Marks and samples** are an agent or a step that is marked, and a call of a function that is recorded only now and
+  then, where it is not; by the quickest round of each process.
 - **A look at variables** is what `record --deep` takes at each event of a program: here with three functions on the
   stack, and one history in two places.
 - **A recording** is a whole process, with the time that it takes to close the tape, or to write the cassette.

@@ -69,7 +69,7 @@ def page() -> str:
         "## Values in records\n",
         *(_struct(value, value.__name__) for value in (event.Delta, event.Failed, event.Frame)),
         "## Numbers in records\n",
-        *(_numbers(kind) for kind in (event.Kind, event.PartKind, event.DrawKind, event.Stream)),
+        *(_numbers(kind) for kind in (event.Kind, event.PartKind, event.DrawKind, event.Stream, event.MarkKind)),
         "## JSON in records\n",
         _struct(Head, "Head: the data of an HTTP event's HEAD part", brackets="{}"),
         _struct(Manifest, "Manifest: the manifest of Start", brackets="{}"),

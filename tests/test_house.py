@@ -21,7 +21,7 @@ from reenact.cli.main import COMMANDS
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "reenact"
-PUBLIC = {"__version__", "record", "tool"}
+PUBLIC = {"__version__", "agent", "current_run", "record", "session", "step", "tag", "tool"}
 LANGUAGE = {"click", "msgspec"}  # what the command line and the values are written in
 SEVERAL = {Path("providers/encoding.py")}  # content codings are one noun, and two of them are libraries
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -22,7 +23,15 @@ from reenact.launch.settings import Settings
 from reenact.testing import ModelServer, Say
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "CONTRIBUTING.md", "docs/normalizers.md", "docs/errors.md", "ARCHITECTURE.md", "SECURITY.md")
+PAGES = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "docs/normalizers.md",
+    "docs/errors.md",
+    "docs/marks.md",
+    "ARCHITECTURE.md",
+    "SECURITY.md",
+)
 FIRST_SCREEN = 20  # lines
 
 
@@ -97,6 +106,31 @@ def test_its_example_in_code_records_a_function_and_a_block(tmp_path: Path, mode
     assert "2 of 2" in run(["reenact", "verify", "service"], tmp_path).stdout
 
 
+def test_the_examples_of_marks_do_what_their_page_says(tmp_path: Path, model: dict[str, str]) -> None:
+    page = "docs/marks.md"
+    for name in ("team.py", "service.py"):
+        example(page, name, tmp_path)
+    said = run(["service.py"], tmp_path, model).stdout.splitlines()
+    first, shown, one, as_json, session, tag, other = typed(page, "reenact")
+    assert first == ["reenact", "record", "team.py"]
+    run(first, tmp_path, model)
+    tree = run(shown, tmp_path).stdout
+    for told in ("[supervisor]", "  [planner] ", "    find flights", "plans the trip", "[supervisor > critic]\nStep "):
+        assert told in tree, tree
+    planner = run(one, tmp_path).stdout
+    assert "[supervisor > planner] find a hotel" in planner
+    assert "critic" not in planner
+    steps = json.loads(run(as_json[: as_json.index("|")], tmp_path).stdout)["steps"]
+    assert sorted(step["agent"] for step in steps) == ["critic", "planner", "planner"]
+    assert "3 of 3" in run(["reenact", "verify", "last"], tmp_path).stdout
+    for words in (session, tag):
+        found = {row["id"] for row in json.loads(run([*words, "--json"], tmp_path).stdout)}
+        assert len(found) == 2
+        assert all(any(repr(run_id) in line for line in said) for run_id in found)
+    run(other, tmp_path, model)
+    assert len(json.loads(run([*session, "--json"], tmp_path).stdout)) == 3
+
+
 def run(words: list[str], cwd: Path, more: Mapping[str, str] = MappingProxyType({})) -> CompletedProcess[str]:
     """Runs a script, or reenact; it has to succeed. Without `more` there is no model to be found."""
     env = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "REENACT_"))}
@@ -108,14 +142,15 @@ def run(words: list[str], cwd: Path, more: Mapping[str, str] = MappingProxyType(
     return done
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/normalizers.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/normalizers.md", "docs/marks.md"])
 def test_its_settings_are_accepted(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(normalize, "_imported", lambda _target: lambda request: request)
     found = [Settings(None, tomllib.loads(settings)["tool"]["reenact"]) for settings in blocks(page, "toml")]
     assert found
     for settings in found:
         normalize.load(settings.table)
-        assert settings.boundaries or "normalizers" in settings.table
+        assert settings.boundaries or settings.tags or "normalizers" in settings.table
+        assert settings.sample in (1, 0.05)
 
 
 def test_the_example_of_the_model_server_runs(tmp_path: Path) -> None:

@@ -6,11 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from reenact.api import record, tool
+    from reenact.marks import agent, current_run, session, step, tag
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "record", "tool"]
+__all__ = ["__version__", "agent", "current_run", "record", "session", "step", "tag", "tool"]
 
-_HOMES = {"record": "reenact.api", "tool": "reenact.api"}
+_HOMES = {
+    **dict.fromkeys(("record", "tool"), "reenact.api"),
+    **dict.fromkeys(("agent", "current_run", "session", "step", "tag"), "reenact.marks"),
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -19,4 +23,5 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'reenact' has no attribute {name!r}")
     import importlib  # noqa: PLC0415
 
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    found = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
+    return found

@@ -18,7 +18,7 @@ def start() -> None:
         from reenact.seams.sockets.watch import watch
 
         watch(closed=True)
-    elif os.environ.get("REENACT_RECORD") not in (None, "", "0") and os.environ.get("REENACT_ENABLED") != "false":
+    elif os.environ.get("REENACT_RECORD") not in (None, "", "0"):
         from reenact.launch import reexec
 
         reexec.record()

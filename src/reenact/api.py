@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
 import inspect
 import os
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -21,6 +20,7 @@ import msgspec
 from reenact import _real
 from reenact.engine import plan as plans
 from reenact.engine import values
+from reenact.engine.around import around
 from reenact.engine.divergence import Datum, Divergence, What
 from reenact.engine.failure import encode
 from reenact.engine.lane import enter, get_lane, leave, muted
@@ -30,22 +30,24 @@ from reenact.errors import PAGE, ArgumentError, ReenactError, UsageError
 from reenact.launch import child, closing, command, entry, generators, running, world
 from reenact.launch import manifest as manifests
 from reenact.launch.command import Command
+from reenact.launch.labels import Labels
 from reenact.launch.manifest import Manifest
+from reenact.launch.sampling import is_off
 from reenact.launch.settings import Settings
 from reenact.launch.spec import CALL, Report, Spec
+from reenact.launch.wish import Wish
 from reenact.seams.concurrency import asyncio as asyncio_seam
 from reenact.seams.install import Installed
 from reenact.seams.sockets.watch import watch
 from reenact.seams.tools import tool
 from reenact.tape.event import Ended, Failed, Note, Start
+from reenact.tape.labels import rows
 from reenact.tape.store import Store
 from reenact.tape.writer import TapeWriter
 
 __all__ = ["record", "tool"]
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-_OFF = ("false", "0", "off", "no")
 
 
 class _Process:
@@ -55,6 +57,7 @@ class _Process:
         self._lock = _real.allocate_lock()
         self._installed: Installed | None = None
         self._survey: Manifest | None = None
+        self._settings: Settings | None = None
         self._blocks: Counter[str] = Counter()
         self._warned: set[str] = set()
         self.expected = _expected()
@@ -69,12 +72,18 @@ class _Process:
             self._installed.bound(boundaries, session.note if session is not None else None)
             self._installed.share_process()
 
+    @property
+    def settings(self) -> Settings:
+        """Those of the project, as they are at the first run."""
+        if self._settings is None:
+            self._settings = Settings.near(Path.cwd())
+        return self._settings
+
     def manifest(self, run_id: str, name: str, called: str, given: str) -> Manifest:
         """The manifest of a run of this process, whose own part is surveyed once."""
         with self._lock:
             if self._survey is None:
-                settings = Settings.near(Path.cwd())
-                listed = (settings.boundaries, settings.side_traffic)
+                listed = (self.settings.boundaries, self.settings.side_traffic)
                 self._survey = world.survey(_own_command(), run_id, name, *listed)
         return msgspec.structs.replace(
             self._survey,
@@ -154,27 +163,32 @@ class Call:
 class Run:
     """A run of this process while it lasts. `id` is its run id once it has begun; empty when nothing is recorded."""
 
-    def __init__(self, name: str, called: str, call: Call | None = None, store: str | None = None) -> None:
+    def __init__(self, name: str, called: str, wish: Wish, call: Call | None = None) -> None:
         self.id = ""
         self._name = name
         self._entry = called
+        self._wish = wish
         self._call = call
-        self._store = store
+        self._sampled = True
         self._session: Session | None = None
         self._path: Path | None = None
         self._spec: Spec | None = None
 
     def begin(self) -> None:
         """Starts recording, or the replay that this process was started for. Never raises in recording."""
-        if os.environ.get("REENACT_ENABLED", "").lower() in _OFF or get_lane() is not None:
+        if is_off() or get_lane() is not None:
             return
         expected = _process().expected
         if expected is not None:
             if expected[1] == self._entry:
                 self._begin_replay(expected[0])
             return
+        given = (self._call.args, self._call.kwargs) if self._call is not None else ((), {})
         try:
-            self._begin_recording()
+            granted = self._wish.granted(_process().settings, given)
+            if granted is not None:
+                labels, self._sampled = granted
+                self._begin_recording(labels)
         except Exception as error:  # noqa: BLE001  a fault of ours never reaches the agent
             _process().warn(self._name, "is not recorded", error)
 
@@ -205,19 +219,21 @@ class Run:
         if self._session is not None:
             self._token = enter(self._session.main)
 
-    def _begin_recording(self) -> None:
+    def _begin_recording(self, labels: Labels) -> None:
         process = _process()
         with muted():
             given, problem = self._call.kept() if self._call is not None else ("", None)
-            self.id, self._path = Store.find(Path.cwd(), self._store).new(self._name)
-            manifest = process.manifest(self.id, self._name, self._entry, given)
-            writer = TapeWriter.create(self._path, self.id, self._name, manifest.started)
+            self.id, self._path = Store.find(Path.cwd(), self._wish.store).new(self._name)
+            manifest = labels.on(process.manifest(self.id, self._name, self._entry, given))
+            told = rows(manifest.session, manifest.tags)
+            writer = TapeWriter.create(self._path, self.id, self._name, manifest.started, told)
             writer.add(Start(manifests.encode(manifest)))
             if problem is not None:
                 writer.add(Note(problem.slug, str(problem), -1))
                 process.warn(self._entry, "is recorded, but cannot be replayed", problem)
             session = Session(plans.RECORD, writer, exclusive=False)
             session.side = SideTraffic(manifest.side_traffic)
+            session.run_id = self.id
             process.install(manifest.boundaries, session)
             watch()
         self._enter(session)
@@ -249,7 +265,10 @@ class Run:
             session.commit()
             if session.writer is not None:
                 session.writer.close()
-            if self._path is not None:
+            if self._path is not None and not self._sampled and error is None:
+                Store(self._path.parent).remove(self._path)
+                self.id = ""
+            elif self._path is not None:
                 self._close(self._path)
         except Exception as fault:  # noqa: BLE001  a fault of ours never reaches the agent
             session.fault(fault)
@@ -273,6 +292,11 @@ class Run:
         child.finish_replay(session, spec, failed)
 
     @property
+    def under_way(self) -> bool:
+        """Whether it is recorded or replayed, and has not ended."""
+        return self._session is not None
+
+    @property
     def replaying(self) -> bool:
         """Whether this run is the replay that the process was started for."""
         return self._spec is not None
@@ -285,27 +309,56 @@ class record:  # noqa: N801  used as `with reenact.record():` and `@reenact.reco
     `@reenact.record` and `@reenact.record("refund")` record each call of a function, sync or async, also when many are
     under way at once; of a generator function each generator, while it is asked for its next value. Inside a run that
     is being recorded already it does nothing. REENACT_ENABLED=false turns it off.
+
+    `session` is the conversation that a run belongs to, with others: a text, or a function that is called with the
+    arguments of the recorded one. `tags` are there to find it by. `sample` is the share of runs to record, from 0 to 1,
+    or such a function of that: all runs of a session are recorded, or none. With `keep_failed` a run that is not in the
+    sample is recorded too, and deleted unless it ends by an exception.
     """
 
     @overload
-    def __new__(cls, name: str | None = None, /, *, store: str | None = None) -> Self: ...
+    def __new__(
+        cls,
+        name: str | None = None,
+        /,
+        *,
+        store: str | None = None,
+        session: str | Callable[..., str | None] | None = None,
+        tags: Mapping[str, str | float | bool] | Iterable[str] | None = None,
+        sample: float | Callable[..., float] | None = None,
+        keep_failed: bool = False,
+    ) -> Self: ...
     @overload
     def __new__(cls, function: F, /) -> F: ...  # type: ignore[misc]  # a decorator without brackets is the function
-    def __new__(cls, what: Any = None, /, *, store: str | None = None) -> Any:
-        """`what` is the name of the run, or the function to record."""
+    def __new__(
+        cls,
+        what: Any = None,
+        /,
+        *,
+        store: str | None = None,
+        session: Any = None,
+        tags: Any = None,
+        sample: Any = None,
+        keep_failed: bool = False,
+    ) -> Any:
+        """`what` is the name of the run, or the function to record.
+
+        Raises:
+            UsageError: the session, a tag, or the sample cannot be one.
+        """
         self = super().__new__(cls)
         self._name = what if isinstance(what, str) else None
-        self._store = store
+        self._wish = Wish.checked(store, session, tags, sample, keep_failed=keep_failed)
         return self(what) if callable(what) or isinstance(what, classmethod) else self
 
     _name: str | None
-    _store: str | None
+    _wish: Wish
     _run: Run
 
     def __enter__(self) -> Run:
         """Begins the block's run."""
         name = self._name or "block"
-        self._run = Run(name, _process().block(name), store=self._store)
+        self._run = Run(name, _process().block(name), self._wish)
         self._run.begin()
         return self._run
 
@@ -319,46 +372,16 @@ class record:  # noqa: N801  used as `with reenact.record():` and `@reenact.reco
 
     def __call__(self, function: F, /) -> F:
         """The function, recorded at each call."""
-        if isinstance(function, classmethod | staticmethod):
-            return type(function)(self(function.__func__))
-        begin = functools.partial(self._begin, function)
-        if inspect.isgeneratorfunction(function):
-            return generators.recorded(function, begin)  # type: ignore[return-value]
-        if inspect.isasyncgenfunction(function):
-            return generators.recorded_async(function, begin)  # type: ignore[return-value]
-        if inspect.iscoroutinefunction(function):
+        return around(function, self._begin)
 
-            @functools.wraps(function)
-            async def recorded_async(*args: Any, **kwargs: Any) -> Any:
-                run = begin(args, kwargs)
-                try:
-                    result = await function(*args, **kwargs)
-                except BaseException as error:
-                    run.end(error)
-                    raise
-                run.end(None, result)
-                return result
-
-            return recorded_async  # type: ignore[return-value]
-
-        @functools.wraps(function)
-        def recorded(*args: Any, **kwargs: Any) -> Any:
-            run = begin(args, kwargs)
-            try:
-                result = function(*args, **kwargs)
-            except BaseException as error:
-                run.end(error)
-                raise
-            run.end(None, result)
-            return result
-
-        return recorded  # type: ignore[return-value]
-
-    def _begin(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Run:
+    def _begin(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         name = self._name or getattr(function, "__name__", "call").replace("_", "-")
-        run = Run(name, entry.name_of(function), Call(function, args, kwargs), self._store)
+        run = Run(name, entry.name_of(function), self._wish, Call(function, args, kwargs))
         run.begin()
-        return run
+        if not run.under_way:
+            return None
+        yields = inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
+        return generators.Recorded(run) if yields else run
 
 
 def replay_call() -> NoReturn:

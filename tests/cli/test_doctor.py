@@ -198,6 +198,35 @@ def test_settings_of_the_environment_are_told(desk: Desk) -> None:
     assert document["findings"][1]["place"] == "REENACT_RECORDS"
 
 
+@pytest.mark.parametrize("settings", ["sample = 2", "tags = 5", 'side-traffic = ""'])
+def test_each_setting_is_looked_at(desk: Desk, settings: str) -> None:
+    (desk.folder / "pyproject.toml").write_text(f"[tool.reenact]\n{settings}\n")
+    status, document = doctor(desk)
+    assert (status, document["findings"][0]["slug"]) == (1, "settings")
+    assert document["findings"][0]["seen"].startswith(f"[tool.reenact] {settings.partition(' ')[0]}")
+
+
+def test_the_labels_and_the_sample_of_the_environment_are_settings(desk: Desk) -> None:
+    fine = {"REENACT_SAMPLE": "0.5", "REENACT_SESSION": "s", "REENACT_TAGS": "a=b"}
+    assert not [finding for finding in doctor(desk, env=fine)[1]["findings"] if finding["slug"] == "variable"]
+    status, document = doctor(desk, env={"REENACT_SAMPLE": "5%"})
+    assert (status, slugs(document)[0]) == (1, ("breaks", "variable"))
+    assert "and not '5%'" in document["findings"][0]["seen"]
+
+
+def test_marks_that_are_never_the_same_are_told(desk: Desk) -> None:
+    desk.write("""
+        import ctypes, reenact
+        with reenact.step(f"of process {ctypes.CDLL(None).getpid()}"):
+            print("done")
+    """)
+    desk.reenact("record", "agent.py")
+    status, document = doctor(desk, "last")
+    (finding,) = [finding for finding in document["findings"] if finding["slug"] == "mark"]
+    assert (status, finding["severity"], finding["place"]) == (0, "note", "__main__:<module>")
+    assert finding["what"].startswith("Marked step 'of process ")
+
+
 def test_a_store_that_cannot_be_made_is_told(desk: Desk) -> None:
     (desk.folder / "file").write_text("")
     status, document = doctor(desk, "--store", "file/store")

@@ -65,6 +65,8 @@ def test_json_has_a_row_for_each(desk: Desk) -> None:
         "duration": 500_000_000,
         "faults": 0,
         "reason": "",
+        "session": "",
+        "tags": {},
     }
 
 

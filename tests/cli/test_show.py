@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from reenact.tape.event import MarkKind
 from reenact.testing import Call, ModelServer, Say, Script
 from tests.cli.desk import Desk
 from tests.trajectory.made import Made, says, user
@@ -162,7 +163,7 @@ def test_a_run_that_is_still_recorded_can_be_looked_at(desk: Desk) -> None:
         (("a-1111", "--event", "2"), "there is no event 2: a-1111 has events 0 to 1"),
         (("a-1111", "--event", "-1"), "there is no event -1: a-1111 has events 0 to 1"),
         (("b-3333@1",), "there is no step 1: b-3333 has no steps"),
-        (("a-1111@1", "--event", "0"), "--step and --event are two views; choose one"),
+        (("a-1111@1", "--event", "0"), "--step and --event are 2 views; choose one"),
         (("a-1111@1", "--step", "2"), "a-1111@1 already names a step; leave out --step 2"),
         (("a-1111", "--step", "x"), "'x' is not a valid integer"),
         ((), "Missing argument 'RUN'"),
@@ -194,6 +195,74 @@ def test_a_reader_that_has_seen_enough_ends_it_quietly(made: Made, desk: Desk) -
     status, screen = desk.at_terminal("show", "last")
     assert status == 0
     assert "Step 200" in screen
+
+
+@pytest.fixture
+def team(desk: Desk) -> Desk:
+    """A desk with the run of two agents, one called by the other."""
+    made = Made(desk.folder / ".reenact" / "team-7f3a.tape", "team.py")
+    made.ask([user("Where to?")], says("Oslo"))
+    lead = made.mark(MarkKind.AGENT, "lead", role="leads")
+    made.ask([user("Plan it")], says("I do"))
+    plan = made.mark(MarkKind.AGENT, "planner", within=lead)
+    find = made.mark(MarkKind.STEP, "find", within=plan, city="Oslo")
+    made.ask([user("Flights?")], says("At seven"))
+    made.http("GET https://shop.example/flights", 200)
+    made.ended(find, "KeyError", then=plan)
+    made.ended(plan, then=lead)
+    made.ended(lead)
+    made.done()
+    return desk
+
+
+def test_what_one_agent_did_is_shown_with_those_that_it_called(team: Desk) -> None:
+    def steps(*words: str) -> list[int]:
+        document = json.loads(team.reenact("show", "last", "--json", *words).stdout)
+        return [step["number"] for step in document["steps"]]
+
+    assert steps() == [1, 2, 3]
+    assert steps("--agent", "lead") == [2, 3]
+    assert steps("--agent", "planner") == [3]
+    shown = team.reenact("show", "last", "--agent", "planner").stdout
+    assert "[lead > planner] find\nStep 3 " in shown
+    assert "shop.example/flights" in shown
+    assert "Where to?" not in shown
+    assert "Plan it" not in shown
+
+
+def test_a_step_and_an_event_say_which_agent_s_they_are(team: Desk) -> None:
+    for words in (["last@3"], ["last", "--event", "3"]):
+        shown = team.reenact("show", *words).stdout
+        assert "\n  agent     lead > planner\n  doing     find  (city=Oslo)\n" in shown
+        document = json.loads(team.reenact("show", *words, "--json").stdout)
+        assert [(mark["kind"], mark["name"]) for mark in document["marks"]] == [
+            ("agent", "lead"), ("agent", "planner"), ("step", "find")
+        ]  # fmt: skip
+        assert document["marks"][2]["error"] == "KeyError"
+    assert "\n  agent     lead  (leads)\n  model" in team.reenact("show", "last@2").stdout
+    assert "agent" not in team.reenact("show", "last@1").stdout
+
+
+def test_an_agent_that_is_not_there_is_told_with_those_that_are(team: Desk) -> None:
+    done = team.reenact("show", "last", "--agent", "critic")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error[usage]: there is no agent 'critic': team-7f3a marks 'lead', 'planner'\n")
+    Made(team.folder / ".reenact" / "bare-7f3a.tape", "bare.py").done()
+    done = team.reenact("show", "bare", "--agent", "critic")
+    assert "bare-7f3a marks none (with reenact.agent)" in done.stderr
+    done = team.reenact("show", "last", "--agent", "lead", "--step", "1")
+    assert (done.returncode, "choose one" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_at_a_terminal_the_agents_have_colours(team: Desk, width: int) -> None:
+    status, shown = team.at_terminal("show", "last", env={"COLUMNS": str(width)})
+    assert status == 0
+    assert "\x1b[1;36m[lead]\x1b[0m" in shown
+    assert "\x1b[1;35m[lead > planner]\x1b[0m\x1b[1m find\x1b[0m\n" in shown
+    plain = re.sub(r"\x1b\[[\d;]*m", "", shown)
+    assert max(map(len, plain.splitlines())) <= width
+    assert "[planner]" in plain
 
 
 def test_a_model_that_is_asked_by_urllib_is_shown_like_any(desk: Desk) -> None:

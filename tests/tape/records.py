@@ -65,6 +65,17 @@ each: dict[type[ev.Record], st.SearchStrategy[ev.AnyRecord]] = {
     ev.Content: st.builds(ev.Content, st.binary(max_size=9), st.binary(max_size=20)),
     ev.Aside: st.builds(ev.Aside, small, small, st.text(max_size=9)),
     ev.AsidePart: st.builds(ev.AsidePart, small, small, small, st.none() | failures),
+    ev.Mark: st.builds(
+        ev.Mark,
+        small,
+        small,
+        small,
+        st.integers(-1, 9),
+        st.integers(-1, 9),
+        st.integers(-1, 9),
+        st.text(max_size=9),
+        st.dictionaries(st.text(max_size=5), plain, max_size=2),
+    ),
     ev.Left: st.builds(ev.Left, st.text(max_size=9), small, small, small, st.binary(max_size=9)),
 }
 records = st.one_of(*each.values())

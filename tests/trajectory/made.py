@@ -28,7 +28,7 @@ class Made:
         self.path = path
         self.at = 0
         self._bodies = Bodies()
-        self._events = 0
+        self._events = self._marks = 0
         self._lanes: dict[str, int] = {}
         self._lines: dict[tuple[str, int], int] = {}
         run = path.stem
@@ -128,6 +128,26 @@ class Made:
         else:
             self.answer(event, 200, completion(answer))
         return event
+
+    def mark(
+        self, kind: ev.MarkKind, name: str, *, within: int = -1, lane: str = "0", line: int = 3, **attributes: Any
+    ) -> int:
+        """An agent or a step begins, and the lane is in it."""
+        number = self._marks
+        self._marks += 1
+        self._writer.add(ev.Mark(self._lanes[lane], kind, self.at, number, within, self.line(line), name, attributes))
+        self.inside(number, lane=lane)
+        return number
+
+    def inside(self, mark: int, *, lane: str = "0") -> None:
+        self._writer.add(ev.Mark(self._lanes[lane], ev.MarkKind.INSIDE, self.at, mark))
+
+    def ended(self, mark: int, error: str = "", *, then: int = -1, lane: str = "0") -> None:
+        self._writer.add(ev.Mark(self._lanes[lane], ev.MarkKind.ENDED, self.at, mark, name=error))
+        self.inside(then, lane=lane)
+
+    def label(self, kind: ev.MarkKind, name: str = "", **tags: Any) -> None:
+        self._writer.add(ev.Mark(0, kind, self.at, name=name, attributes=tags))
 
     def note(self, slug: str, text: str, line: int) -> None:
         self._writer.add(ev.Note(slug, text, self.line(line)))

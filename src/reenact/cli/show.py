@@ -18,27 +18,31 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("run")
 @click.option("--step", type=int, metavar="N", help="One step in full. RUN@N means the same.")
+@click.option("--agent", metavar="NAME", help="What an agent did that the program has marked (reenact.agent).")
 @click.option("--event", type=int, metavar="N", help="One event byte for byte.")
 @options.as_json
 @options.store
-def command(run: str, step: int | None, event: int | None, store_dir: str | None, *, as_json: bool) -> None:
+def command(
+    run: str, step: int | None, agent: str | None, event: int | None, store_dir: str | None, *, as_json: bool
+) -> None:
     """Show what a run did, step by step.
 
     A step is one decision of a model and the tool calls that it caused. Of each request, what is new in it is shown:
     agents send their whole history every time. → is what the model was told, ← what it said, · what happened besides,
-    and ! what went wrong.
+    and ! what went wrong. What the program has marked as done by an agent, or as a step of its own, is told with it.
 
     \b
     reenact show last
     reenact show support-agent-7f3a@12
+    reenact show last --agent planner
     reenact show last --event 30
     reenact show last --json | jq '.steps[].answer'
 
     \b
     --json prints one object. Times are ns since the run began.
-      whole run  run, steps, outside (events that belong to no step)
-      --step     run, step, given (what its tools gave back)
-      --event    run, step, entry, request, response, pieces, value, raised
+      whole run  run, steps, outside (events that belong to no step), marks
+      --step     run, step, given (what its tools gave back), marks
+      --event    run, step, entry, request, response, pieces, value, raised, marks
     """  # noqa: D301  \b tells click not to wrap
     from reenact.errors import UsageError
     from reenact.tape.reader import read
@@ -48,8 +52,10 @@ def command(run: str, step: int | None, event: int | None, store_dir: str | None
     if number is not None and step is not None and number != step:
         raise UsageError(f"{run} already names a step; leave out --step {step}")
     step = step if step is not None else number
-    if step is not None and event is not None:
-        raise UsageError("--step and --event are two views; choose one")
+    views = {"--step": step, "--event": event, "--agent": agent}
+    chosen = [name for name, value in views.items() if value is not None]
+    if len(chosen) > 1:
+        raise UsageError(f"{' and '.join(chosen)} are {len(chosen)} views; choose one")
     path = options.open_store(store_dir).resolve(name)
     recording = read(path)
     found = trajectory(recording)
@@ -58,10 +64,10 @@ def command(run: str, step: int | None, event: int | None, store_dir: str | None
     elif step is not None:
         _step(recording, found, step, as_json=as_json)
     else:
-        _timeline(path, recording, found, as_json=as_json)
+        _timeline(path, recording, found, agent, as_json=as_json)
 
 
-def _timeline(path: Path, recording: Recording, found: Trajectory, *, as_json: bool) -> None:
+def _timeline(path: Path, recording: Recording, found: Trajectory, agent: str | None, *, as_json: bool) -> None:
     from reenact import _real
     from reenact.cli.screen import Screen
     from reenact.report import run as runs
@@ -70,11 +76,26 @@ def _timeline(path: Path, recording: Recording, found: Trajectory, *, as_json: b
 
     live = recording.status is None and being_written(path)
     run = runs.run(recording, found, live=live)
+    if agent is not None:
+        _check_agent(recording, found, agent)
+        found = found.of_agent(agent)
     if as_json:
-        _print_json(timeline.Timeline(run=run, steps=found.steps, outside=found.outside))
+        _print_json(timeline.Timeline(run=run, steps=found.steps, outside=found.outside, marks=found.marks))
         return
     screen = Screen()
-    screen.write(timeline.text(run, found, now=_real.time_ns(), width=screen.width, paint=screen.paint))
+    now = _real.time_ns()
+    screen.write(timeline.text(run, found, now=now, width=screen.width, paint=screen.paint, agent=agent or ""))
+
+
+def _check_agent(recording: Recording, found: Trajectory, agent: str) -> None:
+    from reenact.errors import UsageError
+    from reenact.trajectory.mark import AGENT
+
+    names = dict.fromkeys(mark.name for mark in found.marks if mark.kind == AGENT)
+    if agent not in names:
+        run = recording.summary.get("run_id", recording.path.stem)
+        marked = f"marks {', '.join(map(repr, names))}" if names else "marks none (with reenact.agent)"
+        raise UsageError(f"there is no agent {agent!r}: {run} {marked}")
 
 
 def _step(recording: Recording, found: Trajectory, number: int, *, as_json: bool) -> None:
@@ -82,11 +103,13 @@ def _step(recording: Recording, found: Trajectory, number: int, *, as_json: bool
     from reenact.errors import UsageError
     from reenact.report import run as runs
     from reenact.report import step as steps
+    from reenact.trajectory import way
 
     if not 1 <= number <= len(found.steps):
         raise UsageError(f"there is no step {number}: {_has(recording, len(found.steps), 'step', 1)}")
     step = found.steps[number - 1]
-    document = steps.StepDocument(run=runs.run(recording, found), step=step, given=steps.given(step, found.steps))
+    given, marks = steps.given(step, found.steps), tuple(way(found.marks, step.mark))
+    document = steps.StepDocument(run=runs.run(recording, found), step=step, given=given, marks=marks)
     if as_json:
         _print_json(document)
     else:
@@ -99,13 +122,14 @@ def _event(recording: Recording, found: Trajectory, number: int, *, as_json: boo
     from reenact.errors import UsageError
     from reenact.launch import manifest as manifests
     from reenact.report import event as events
+    from reenact.trajectory import way
 
     if not 0 <= number < len(recording.events):
         raise UsageError(f"there is no event {number}: {_has(recording, len(recording.events), 'event', 0)}")
     manifest = manifests.decode(recording.manifest)
     places = {entry.event: (entry, step.number) for step in found.steps for entry in step.entries}
     entry, step = places.get(number) or (next(entry for entry in found.outside if entry.event == number), None)
-    document = events.document(recording, entry, run=manifest.run_id, step=step)
+    document = events.document(recording, entry, run=manifest.run_id, step=step, marks=way(found.marks, entry.mark))
     if as_json:
         _print_json(document)
         return

@@ -12,8 +12,10 @@ from typing import Final
 
 from reenact.doctor.finding import Diagnosis, Finding, Severity, ranked
 from reenact.engine import normalize
-from reenact.errors import ReenactError
+from reenact.errors import ReenactError, UsageError
 from reenact.launch import interpreter
+from reenact.launch.labels import SESSION, TAGS
+from reenact.launch.sampling import ENABLED, SAMPLE, is_off, rate_of
 from reenact.launch.settings import Settings
 from reenact.tape.store import Store
 
@@ -27,10 +29,9 @@ TESTED: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """The libraries that a seam reaches into, and the versions with which the tests and the table of frameworks are run."""
 PYTHONS: Final = ("3.11", "3.12", "3.13")
-SETTINGS: Final = ("REENACT_RECORD", "REENACT_ENABLED")
+SETTINGS: Final = ("REENACT_RECORD", ENABLED, SAMPLE, SESSION, TAGS)
 """What a user may set in the environment."""
 _OURS: Final = ("REENACT_SPEC", "REENACT_CALL")
-_OFF: Final = ("false", "0", "off", "no")
 _ENCLOSE: Final = (
     "import pathlib, sys; from reenact.launch.enclosure import enclose; enclose([], pathlib.Path(sys.argv[1]), [])"
 )
@@ -135,7 +136,8 @@ def _settings(folder: Path) -> Iterator[Finding]:
         settings = Settings.near(folder)
         with settings.importable():
             normalize.load(settings.table)
-        settings.boundaries  # noqa: B018  to ask for them is to check them
+        for name in ("boundaries", "side_traffic", "tags", "sample"):
+            getattr(settings, name)  # to ask for it is to check it
     except (ReenactError, ValueError) as error:
         yield Finding(
             severity=Severity.BREAKS,
@@ -144,7 +146,7 @@ def _settings(folder: Path) -> Iterator[Finding]:
             place=str(folder),
             seen=str(error),
             why="Nothing can be recorded or replayed from here.",
-            do="Correct the table [tool.reenact]; docs/normalizers.md shows what may stand there.",
+            do="Correct the table [tool.reenact]; docs/normalizers.md and docs/marks.md show what may stand there.",
         )
 
 
@@ -161,16 +163,28 @@ def _environment(environment: Mapping[str, str]) -> Iterator[Finding]:
                 why="A program that is started with it records or replays what nobody asked for."
                 if ours
                 else "It does nothing, which is not what it was set for.",
-                do=f"Unset it. Settings are {' and '.join(SETTINGS)}.",
+                do=f"Unset it. Settings are {', '.join(SETTINGS)}.",
             )
-    if environment.get("REENACT_ENABLED", "").lower() in _OFF:
+    try:
+        rate_of(environment.get(SAMPLE) or 1, SAMPLE)
+    except UsageError as error:
+        yield Finding(
+            severity=Severity.BREAKS,
+            slug="variable",
+            what=f"{SAMPLE} is no share of runs.",
+            place=SAMPLE,
+            seen=str(error),
+            why="Nothing is recorded but by reenact record.",
+            do="Set it to a number from 0 to 1, or unset it.",
+        )
+    if is_off(environment):
         yield Finding(
             severity=Severity.BREAKS,
             slug="disabled",
-            what="Recording in code is turned off.",
-            place="REENACT_ENABLED",
-            seen=f"it is {environment['REENACT_ENABLED']!r}",
-            why="@reenact.record, with reenact.record() and REENACT_RECORD=1 record nothing.",
+            what="Recording is turned off.",
+            place=ENABLED,
+            seen=f"it is {environment[ENABLED]!r}",
+            why="reenact record, @reenact.record and REENACT_RECORD=1 record nothing.",
             do="Unset it where runs are to be recorded.",
         )
     if "PYTHONHASHSEED" not in environment:

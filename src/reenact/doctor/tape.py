@@ -38,6 +38,7 @@ NOTED: Final = {
     "child": _Noted(Severity.MAY, "Make the function that starts it a tool, or see what verify says."),
     "boundary": _Noted(Severity.MAY, "Correct the name in [tool.reenact] boundaries."),
     "tool": _Noted(Severity.MAY, "Have the tool give back what it changes."),
+    "mark": _Noted(Severity.NOTE, "Give marks, sessions and tags what may stand there: docs/marks.md."),
     "file": _Noted(Severity.MAY, "Keep the file as it is as long as the tape is used."),
     "process": _Noted(Severity.NOTE, "Nothing, unless you want to see it: each has a tape of its own, to be read."),
 }

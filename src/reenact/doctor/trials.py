@@ -33,7 +33,7 @@ def findings(trials: Sequence[Replayed], normalizers: Sequence[Normalizer]) -> l
     places = [_Place([each[key] for each in found if key in each], len(trials), normalizers) for key in keys]
     shown = [place for place in places if not place.local]
     told = [place.finding(shown=bool(shown), follows=place in shown[1:]) for place in places]
-    return [*told, *_faults(trials), *_drifts(trials), *_files(trials)]
+    return [*told, *_faults(trials), *_drifts(trials), *_marks(trials), *_files(trials)]
 
 
 def _key(divergence: Divergence) -> _Key:
@@ -132,6 +132,20 @@ def _drifts(trials: Sequence[Replayed]) -> Iterator[Finding]:
             seen="in a replay",
             why="It was answered so that it fits, and changed nothing that was asked.",
             do="Nothing, unless verify fails too: then look whether a value from here is sent.",
+        )
+
+
+def _marks(trials: Sequence[Replayed]) -> Iterator[Finding]:
+    drifts = (drift.rpartition(" at ") for trial in reversed(trials) for drift in trial.report.marks)
+    for place, what in {place: what for what, _, place in drifts}.items():
+        yield Finding(
+            severity=Severity.NOTE,
+            slug="mark",
+            what=f"{what[0].upper()}{what[1:]}.",
+            place=place,
+            seen="in a replay",
+            why="What a program says of itself is not compared, and changed nothing that was asked.",
+            do="Give what is the same step the same name, and tell what differs in its attributes.",
         )
 
 

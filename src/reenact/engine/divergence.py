@@ -144,11 +144,18 @@ class Compared(msgspec.Struct):
     types: dict[str, int] = {}
 
 
+class Marked(msgspec.Struct, frozen=True):
+    """An "agent" or a "step" of its own that the program has marked, by its name."""
+
+    kind: str
+    name: str
+
+
 class Divergence(msgspec.Struct, frozen=True):
     """The agent asked something other than the tape holds next in that lane.
 
     `event` is what the tape holds there; `after`, where it is no event that differs, the one that the lane met before.
-    `step` is counted from 1.
+    `step` is counted from 1. `marks` are those that the program was in, the outermost first.
     """
 
     what: What
@@ -162,3 +169,4 @@ class Divergence(msgspec.Struct, frozen=True):
     cause: Cause | None = None
     notes: tuple[str, ...] = ()  # further facts, one line each: what each lane waits for, say
     after: int | None = None
+    marks: tuple[Marked, ...] = ()

@@ -10,6 +10,7 @@ from zlib import crc32
 
 from reenact import _real
 from reenact.engine.place import Place, agent_place, name_of
+from reenact.engine.scope import Scope, scope_of
 
 if TYPE_CHECKING:
     from reenact.engine.session import Session
@@ -76,7 +77,7 @@ class Lane:
     """One strand. `origin` is the line that bore it.
 
     `live` is false for a lane whose crossings are not ours to see; `keeps` is true while its draws
-    are kept as they come.
+    are kept as they come. `scope` is that in which the lane was begun, `inside` what the tape says of its last event.
     """
 
     __slots__ = (
@@ -86,6 +87,7 @@ class Lane:
         "drawn",
         "events",
         "index",
+        "inside",
         "keeps",
         "last_http",
         "live",
@@ -94,6 +96,7 @@ class Lane:
         "origin",
         "out",
         "path",
+        "scope",
         "session",
     )
 
@@ -112,6 +115,8 @@ class Lane:
         self.current = -1
         self.drawn = Drawn(self)
         self.out: list[tuple[int, bytes]] = []
+        self.scope: Scope | None = None
+        self.inside: Scope | None = None
 
     def child(self, name: str) -> Lane:
         """A new lane born of this one; a muted lane bears itself."""
@@ -119,7 +124,9 @@ class Lane:
             return self
         self.born += 1
         origin = agent_place(_real.getframe(1)) or self.origin
-        return self.session.bear(f"{self.path}.{self.born}", name, origin)
+        child = self.session.bear(f"{self.path}.{self.born}", name, origin)
+        child.scope = scope_of(self)
+        return child
 
     def mark(self) -> int:
         """A number for something that this lane makes: no other has it, and the same thing has it in every run."""

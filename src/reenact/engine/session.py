@@ -19,6 +19,7 @@ from reenact.engine.call import Call
 from reenact.engine.divergence import Compared, Divergence, Site, What
 from reenact.engine.gate import Gate
 from reenact.engine.lane import MUTED, Lane, enter, get_lane, muted, type_of_draw
+from reenact.engine.marks import Marks
 from reenact.engine.normalize import Normalizer
 from reenact.engine.order import Order, Strand
 from reenact.engine.place import NAMES, Place, agent_place, name_of
@@ -61,6 +62,8 @@ class Session:
     `exclusive`: the whole process is this run, so that state of the interpreter (generators, say) belongs to it.
     """
 
+    run_id = ""
+
     def __init__(
         self,
         plan: Plan,
@@ -77,6 +80,7 @@ class Session:
         self.reordered = Reordered(tape, plan.schedule) if tape is not None and plan.schedule is not None else None
         self.order = self.reordered or (Order() if tape is None else Order(tape.forced, tape.passable))
         self.side = SideTraffic()
+        self.marks = Marks(self)
         self.began = _real.monotonic_ns()
         self.dirty: dict[Lane, bool] = {}  # a set; but to put something in a dict takes no call, see `Drawn`
         self.divergences: list[Divergence] = []
@@ -266,6 +270,7 @@ class Session:
         """Keeps the beginning of an event and returns its number, or -1 when it cannot be kept."""
         try:
             site = self.line_site(_real.getframe(1))
+            self.marks.before_event(lane)
             with self._lock:
                 event = self._events
                 delta = self._bodies.shrink(event, body, lane.last_http)
@@ -309,7 +314,10 @@ class Session:
 
     def line_site(self, frame: FrameType | None) -> int:
         """The number of the agent's own line from which this call comes; -1 when it is not known."""
-        place = place_here(frame)
+        return self.site_at(place_here(frame))
+
+    def site_at(self, place: Place | None) -> int:
+        """The number of this place; -1 for none."""
         if place is None:
             return -1
         known = self._sites.get(place)
@@ -469,6 +477,7 @@ class Session:
         """Keeps a divergence without raising, with the agent's line where it happened."""
         if divergence.site is None:
             divergence = _at(divergence, here(_real.getframe(1)))
+        divergence = self.marks.told_of(divergence)
         if self.plan.observe or not self.divergences:
             self.divergences.append(divergence)
             self.found(divergence)

@@ -73,6 +73,8 @@ def session_of(spec: Spec) -> Session:
     """The session that `spec` asks for."""
     session = _session_of(spec)
     session.side = SideTraffic(spec.side_traffic)
+    tape = session.plan.prefix
+    session.run_id = manifests.decode(tape.manifest).run_id if tape is not None else Path(spec.tape).stem
     return session
 
 
@@ -202,6 +204,7 @@ def finish_replay(session: Session, spec: Spec, error: Failed | None, workspace:
         boundary.counts[WRITTEN],
         [*found, *divergences],  # what a variable holds shows before what is made of it
         session.drifts,
+        session.marks.drifts(),
         session.faults,
         begun=True,
         complete=True,

@@ -249,7 +249,9 @@ def _keep(own: _Try, order: Tried, number: int, store: Store) -> Finding:
     source = manifest.run_id
     told = f"this run is {source} with its outcomes in another order, by reenact explore"
     writer = TapeWriter.create(path, run, manifest.name, started)
-    manifest = msgspec.structs.replace(manifest, run_id=run, started=started, tags={"explored": source})
+    manifest = msgspec.structs.replace(
+        manifest, run_id=run, started=started, tags={**manifest.tags, "explored": source}
+    )
     writer.add(Start(manifests.encode(manifest)))
     writer.add(Note("explored", told, -1))
     for record in own.journal:

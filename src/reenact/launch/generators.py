@@ -7,9 +7,7 @@ exceptions that were thrown in do not.
 from __future__ import annotations
 
 import contextlib
-import functools
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
-from functools import partial
+from collections.abc import AsyncGenerator, Generator
 from typing import Any, Protocol
 
 import msgspec
@@ -30,9 +28,6 @@ class Run(Protocol):
         """The run is over."""
 
 
-Begin = Callable[[tuple[Any, ...], dict[str, Any]], Run]
-
-
 class Yielded(msgspec.Struct, omit_defaults=True):
     """What a generator gave and was given. `finished`: it came to its end; else its user let go of it."""
 
@@ -42,85 +37,28 @@ class Yielded(msgspec.Struct, omit_defaults=True):
     returned: Any = None
 
 
-def recorded(function: Callable[..., Generator[Any, Any, Any]], begin: Begin) -> Callable[..., Any]:
-    """The generator function, each of whose generators is a run that begins when it is first asked."""
+class Recorded:
+    """Goes along with a generator that is a run (`engine.around`): keeps what it gives and is given."""
 
-    @functools.wraps(function)
-    def generate(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
-        generator = function(*args, **kwargs)
-        run, kept = begin(args, kwargs), Yielded()
-        step: Callable[[], Any] = partial(next, generator)
-        try:
-            while True:
-                try:
-                    value = step()
-                except StopIteration as end:
-                    kept.finished, kept.returned = True, end.value
-                    break
-                kept.values.append(msgspec.Raw(encode_result(value)))
-                run.pause()
-                try:
-                    sent = yield value
-                except GeneratorExit:
-                    run.resume()
-                    generator.close()
-                    break
-                except BaseException as error:  # noqa: BLE001  it is the generator's to handle
-                    run.resume()
-                    step = partial(generator.throw, error)
-                else:
-                    run.resume()
-                    step = partial(_send, kept, generator.send, sent)
-        except BaseException as error:
-            run.end(error)
-            raise
-        run.end(None, kept)
-        return kept.returned
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._kept = Yielded()
 
-    return generate
+    def gave(self, value: Any) -> None:
+        """It gives a value."""
+        self._kept.values.append(msgspec.Raw(encode_result(value)))
+        self._run.pause()
 
+    def asked(self, sent: Any) -> None:
+        """It is asked for the next."""
+        self._run.resume()
+        if sent is not None:
+            self._kept.sent[len(self._kept.values)] = sent
 
-def _send(kept: Yielded, send: Callable[[Any], Any], value: Any) -> Any:
-    if value is not None:
-        kept.sent[len(kept.values)] = value
-    return send(value)
-
-
-def recorded_async(function: Callable[..., AsyncGenerator[Any, Any]], begin: Begin) -> Callable[..., Any]:
-    """As `recorded`."""
-
-    @functools.wraps(function)
-    async def generate(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
-        generator = function(*args, **kwargs)
-        run, kept = begin(args, kwargs), Yielded()
-        step: Callable[[], Awaitable[Any]] = partial(anext, generator)
-        try:
-            while True:
-                try:
-                    value = await step()
-                except StopAsyncIteration:
-                    kept.finished = True
-                    break
-                kept.values.append(msgspec.Raw(encode_result(value)))
-                run.pause()
-                try:
-                    sent = yield value
-                except GeneratorExit:
-                    run.resume()
-                    await generator.aclose()
-                    break
-                except BaseException as error:  # noqa: BLE001  it is the generator's to handle
-                    run.resume()
-                    step = partial(generator.athrow, error)
-                else:
-                    run.resume()
-                    step = partial(_send, kept, generator.asend, sent)
-        except BaseException as error:
-            run.end(error)
-            raise
-        run.end(None, kept)
-
-    return generate
+    def end(self, error: BaseException | None, returned: Any = None, *, finished: bool = True) -> None:
+        """It is over."""
+        self._kept.finished, self._kept.returned = finished, returned
+        self._run.end(error, self._kept if error is None else None)
 
 
 def replayed(generator: Generator[Any, Any, Any], result: bytes) -> None:

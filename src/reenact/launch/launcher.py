@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import NoReturn
 
 import msgspec
 
@@ -18,10 +19,12 @@ from reenact.errors import ArgumentError, UsageError
 from reenact.launch import closing, entry, gathering, interpreter, running, supervise, world
 from reenact.launch import manifest as manifests
 from reenact.launch.command import Command
+from reenact.launch.labels import Labels
 from reenact.launch.manifest import Manifest
 from reenact.launch.settings import Settings
 from reenact.launch.spec import CALL, SPEC, Report, Spec
 from reenact.tape.event import LOCALS_SALT, Start
+from reenact.tape.labels import rows
 from reenact.tape.reader import Recording
 from reenact.tape.store import Store
 from reenact.tape.writer import TapeWriter
@@ -71,8 +74,12 @@ class Replayed(msgspec.Struct, frozen=True):
     observed: bool = False
 
 
-def record(command: Command, store: Store, name: str | None = None, *, deep: bool = False) -> tuple[int, Recording]:
+def record(
+    command: Command, store: Store, name: str | None = None, *, deep: bool = False, labels: Labels | None = None
+) -> tuple[int, Recording]:
     """Runs a program and records it; `deep` with digests of its variables. Its exit status, and its tape, closed.
+
+    `labels` are those that it begins with, if any.
 
     Raises:
         UsageError: it could not be recorded.
@@ -81,8 +88,8 @@ def record(command: Command, store: Store, name: str | None = None, *, deep: boo
     settings = Settings.near(Path.cwd())
     boundaries, side_traffic = settings.boundaries, settings.side_traffic
     run_id, path = store.new(name)
-    manifest = world.survey(command, run_id, name, boundaries, side_traffic)
-    writer = TapeWriter.create(path, run_id, name, manifest.started)
+    manifest = (labels or Labels()).on(world.survey(command, run_id, name, boundaries, side_traffic))
+    writer = TapeWriter.create(path, run_id, name, manifest.started, rows(manifest.session, manifest.tags))
     writer.add(Start(manifests.encode(manifest)))
     last = writer.commit()
     user_seed = os.environ.get("PYTHONHASHSEED")
@@ -110,6 +117,18 @@ def record(command: Command, store: Store, name: str | None = None, *, deep: boo
         store.remove(path)
         raise UsageError(NOT_RECORDED if status == HOOK_FAILED else HOOK_MISSING.format(python=command.python))
     return status, recording
+
+
+def bare(command: Command) -> NoReturn:
+    """Becomes the program, without recording it.
+
+    Raises:
+        UsageError: it could not be started.
+    """
+    try:
+        os.execvp(command.python, command.argv)  # noqa: S606  what the user has asked to run
+    except OSError as error:
+        raise UsageError(NOT_STARTED.format(python=command.python, reason=error.strerror)) from error
 
 
 def replay(

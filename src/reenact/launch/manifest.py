@@ -25,7 +25,8 @@ class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
     `["-m", "pkg.mod"]`. For a decorated function or a `with` block, `entry` says which, `arguments` is JSON as in
     `engine.values`, `main` is the module that was run by `-m`, and `import_path` is where it imports from.
     `secrets` are names of environment variables whose values were left out, `boundaries` functions that are tools,
-    `side_traffic` the patterns of requests that are no part of the run.
+    `side_traffic` the patterns of requests that are no part of the run. The run began with this `session` and these
+    `tags`.
     """
 
     run_id: str
@@ -55,6 +56,7 @@ class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
     boundaries: list[str] = []
     side_traffic: list[str] = []
     tags: dict[str, str] = {}
+    session: str = ""
 
 
 def encode(manifest: Manifest) -> bytes:

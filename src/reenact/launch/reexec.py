@@ -9,17 +9,35 @@ import os
 import sys
 from pathlib import Path
 
+from reenact.errors import UsageError
+from reenact.launch import sampling
+
 _RECORD = "REENACT_RECORD"
 _NAMES = ("reenact", "reenact.exe")
 
 
 def record() -> None:
-    """Replaces this process by `reenact record -- <its own command line>`, if that can be recorded."""
+    """Replaces this process by `reenact record -- <its own command line>`, if that can be and should be recorded."""
     words = sys.orig_argv[1:]
-    if not _is_program(words) or _is_ours(words):
+    if sampling.is_off() or not _is_program(words) or _is_ours(words):
+        return
+    try:
+        if not sampling.is_sampled(sampling.rate_around(), os.environ.get("REENACT_SESSION", "")):
+            return
+        _check()
+    except UsageError as error:  # the program itself is never kept from running
+        sys.stderr.write(f"reenact: nothing is recorded: {error}\n")
         return
     env = {name: value for name, value in os.environ.items() if name != _RECORD}
     os.execve(sys.executable, [sys.executable, "-m", "reenact", "record", "--", sys.executable, *words], env)  # noqa: S606
+
+
+def _check() -> None:
+    """Sees that `reenact record` will take what the environment and the project say."""
+    from reenact.launch.labels import Labels  # noqa: PLC0415  only where something is recorded
+    from reenact.launch.settings import Settings  # noqa: PLC0415
+
+    Labels.around(Settings.near(Path.cwd()))
 
 
 def _is_program(words: list[str]) -> bool:

@@ -5,23 +5,23 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
-import msgspec
-
 from reenact.engine.dotted import named
-from reenact.engine.side.shipped import PATTERNS
-from reenact.engine.side.traffic import Pattern
 from reenact.errors import UsageError
+from reenact.launch.sampling import rate_of
+from reenact.tape.labels import tags_of
 
 _FILE = "pyproject.toml"
 
 
-class Settings(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Settings:
     """`table` is [tool.reenact] as it stands; `folder` is where its file is, None when there is none."""
 
     folder: Path | None = None
-    table: dict[str, object] = msgspec.field(default_factory=dict)
+    table: dict[str, object] = field(default_factory=dict)
 
     @classmethod
     def near(cls, start: Path) -> Settings:
@@ -57,12 +57,36 @@ class Settings(msgspec.Struct, frozen=True):
         Raises:
             UsageError: one of them is no pattern.
         """
+        from reenact.engine.side.shipped import PATTERNS  # noqa: PLC0415  a start-up hook may want the sample alone
+        from reenact.engine.side.traffic import Pattern  # noqa: PLC0415
+
         given = self.table.get("side-traffic", [])
         if not isinstance(given, list) or not all(isinstance(text, str) for text in given):
             raise UsageError(f"[tool.reenact] side-traffic must be a list of texts, and is {given!r}")
         for text in given:
             Pattern.parse(text)
         return [*PATTERNS, *given]
+
+    @property
+    def tags(self) -> dict[str, str]:
+        """Tags of every run.
+
+        Raises:
+            UsageError: one of them cannot be one.
+        """
+        try:
+            return tags_of(self.table.get("tags", {}))
+        except UsageError as error:
+            raise UsageError(f"[tool.reenact] tags: {error}") from error
+
+    @property
+    def sample(self) -> float:
+        """The share of runs to record, where nothing else says it.
+
+        Raises:
+            UsageError: it is none.
+        """
+        return rate_of(self.table.get("sample", 1), "[tool.reenact] sample")
 
     @contextmanager
     def importable(self) -> Iterator[None]:

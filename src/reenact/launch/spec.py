@@ -48,10 +48,11 @@ class Report(msgspec.Struct):
     """What a replay found. `begun`: it came to the recorded part of the program, `complete`: and to the end of that.
 
     `enclosed`: the kernel closed the world around it; `unrestored` are files that are not as the recorded run saw them.
-    `written` is how many bytes of the output on tape were written again; `error` is the exception that ended the
-    program. `variables` is what was compared of the agent's variables, if that was asked for. `choices` are those of an
-    explored run; it is `lost` if it waited for answers that the tape does not hold. `unusable` says why the recorded
-    function could not be called at all, and `slug` is that error's.
+    `written` is how many bytes of the output on tape were written again; `marks` is in what the program's marks differ
+    from the recorded ones, with how often; `error` is the exception that ended the program. `variables` is what was
+    compared of the agent's variables, if that was asked for. `choices` are those of an explored run; it is `lost` if it
+    waited for answers that the tape does not hold. `unusable` says why the recorded function could not be called at
+    all, and `slug` is that error's.
     """
 
     asked: int = 0
@@ -59,6 +60,7 @@ class Report(msgspec.Struct):
     written: int = 0
     divergences: list[Divergence] = []
     drifts: dict[str, int] = {}
+    marks: dict[str, int] = {}
     faults: list[str] = []
     begun: bool = False
     complete: bool = False

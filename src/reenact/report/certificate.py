@@ -94,7 +94,8 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     holds the first, or what was found missing at the end. `finished` is false when the replay was gone before it could
     report: then it has counted up to that moment, and calls that it did not make are not among the `divergences`.
     `side_traffic` counts, by host, the recorded requests that are no part of the run. `faults` are reenact's own, in
-    the replay. `variables` is what was compared of the variables with --deep, else null. Durations are seconds.
+    the replay. `variables` is what was compared of the variables with --deep, else null. Durations are seconds. Among
+    the `drifts` are marks that are not as recorded.
     """
 
     certificate: int = FORMAT
@@ -147,7 +148,7 @@ def certify(replayed: Replayed, normalizers: Sequence[Normalizer] = SHIPPED) -> 
         boundaries=_boundaries(replayed, found),
         bytes=_bytes(recording, report.compared),
         draws=sum(len(values) for lane in recording.lanes.values() for values in lane.draws.values()),
-        drifts=report.drifts,
+        drifts={**report.drifts, **report.marks},
         side_traffic=recording.side_traffic,
         ending=Ending(recording.status, replayed.status, recorded_error(recording), report.error),
         observed=replayed.observed,

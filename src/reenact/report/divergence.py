@@ -16,6 +16,7 @@ from reenact.engine.divergence import Change, Datum, Divergence, Hunk, Kind, Mar
 from reenact.engine.normalize import public
 from reenact.report import document
 from reenact.report.figures import inside
+from reenact.report.marks import agents, steps
 from reenact.report.terminal import WIDTH, Paint, clip, columns, labelled, plain, wrapped
 
 MAX_SHOWN: Final = 8  # changes told in the text; JSON has all
@@ -138,6 +139,8 @@ class _Page:
             found += self._labelled("call", *filter(None, ["  ".join(filter(None, told))]))
         if self._another_call and divergence.expected is not None:
             found += self._labelled("on tape", f"{_name(divergence.expected)}  {event}".rstrip())
+        for label, names in (("agent", agents(divergence.marks)), ("doing", steps(divergence.marks))):
+            found += self._labelled(label, names) if names else []
         if divergence.lane != _MAIN:
             found += self._labelled("lane", divergence.lane)
         if divergence.what is What.EXTRA and divergence.expected is None:

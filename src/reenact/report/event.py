@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 import msgspec
@@ -12,13 +12,14 @@ from reenact.providers import Unreadable, header
 from reenact.providers.stream import stream_of
 from reenact.report import moment
 from reenact.report.figures import counted, seconds, size
+from reenact.report.marks import facts
 from reenact.report.run import where
 from reenact.report.speech import pretty
 from reenact.report.terminal import Paint, clip, lines, plain
 from reenact.report.timeline import FORMAT
 from reenact.tape.event import Failed, Kind, PartKind
 from reenact.tape.reader import Recording
-from reenact.trajectory import Entry
+from reenact.trajectory import Entry, Mark
 from reenact.trajectory.exchange import Exchange, Headers, class_of, message_of
 from reenact.trajectory.exchanges import Exchanges
 
@@ -81,7 +82,10 @@ class Response(msgspec.Struct, frozen=True):
 
 
 class EventDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """The JSON of `reenact show RUN --event N --json`. `step` is None where the event belongs to none."""
+    """The JSON of `reenact show RUN --event N --json`. `step` is None where the event belongs to none.
+
+    `marks` are those that it is in, the outermost first.
+    """
 
     timeline: int = FORMAT
     run: str
@@ -92,9 +96,12 @@ class EventDocument(msgspec.Struct, frozen=True, kw_only=True):
     pieces: tuple[Piece, ...]
     value: Body | None
     raised: Raised | None
+    marks: tuple[Mark, ...] = ()
 
 
-def document(recording: Recording, entry: Entry, *, run: str, step: int | None) -> EventDocument:
+def document(
+    recording: Recording, entry: Entry, *, run: str, step: int | None, marks: Iterable[Mark] = ()
+) -> EventDocument:
     """An event of a recording, which the trajectory has as this entry."""
     exchange = Exchanges(recording).of(recording.events[entry.event])
     event = exchange.event
@@ -109,6 +116,7 @@ def document(recording: Recording, entry: Entry, *, run: str, step: int | None) 
         pieces=tuple(Piece(_kind(part.kind), part.at, len(part.data)) for _, part in event.parts),
         value=_body(value) if value else None,
         raised=_raised(exchange.failed),
+        marks=tuple(marks),
     )
 
 
@@ -118,14 +126,15 @@ def text(document: EventDocument, *, cwd: str, lanes: Mapping[str, str], width: 
     yield f"{paint.bold(f'Event {entry.event}')}  {clip(plain(entry.name), width - len(str(entry.event)) - 8)}"
     took = f", took {seconds(entry.ended - entry.began)}" if entry.ended is not None else ", no end on tape"
     lane = f"{entry.lane} ({lanes[entry.lane]})" if entry.lane in lanes else entry.lane
-    facts = [
+    told = [
+        *facts(document.marks),
         ("step", str(document.step) if document.step is not None else "none"),
         ("at", moment.offset(entry.began) + took),
         ("line", where(entry.site, cwd)),
         ("lane", plain(lane)),
         ("piece of", f"event {entry.within}" if entry.within is not None else ""),
     ]
-    yield from (f"  {paint.dim(label.ljust(_LABEL))}{value}" for label, value in facts if value)
+    yield from (f"  {paint.dim(label.ljust(_LABEL))}{value}" for label, value in told if value)
     if entry.kind == "http" or document.request.body.bytes:
         yield from ("", paint.bold("Request"))
         yield from _headed(plain(entry.name), document.request.headers, document.request.body, paint)

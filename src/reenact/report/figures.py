@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
+from reenact.report.terminal import plain
 from reenact.tape.reader import Recording
 
 _UNITS = ("kB", "MB", "GB", "TB")
@@ -35,6 +37,11 @@ def size(count: int) -> str:
 def counted(number: int, noun: str) -> str:
     """`3 events`, `1 event`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {_plural(noun)}"
+
+
+def tagged(tags: Mapping[str, str]) -> str:
+    """Tags as one writes them on a command line."""
+    return plain(" ".join(f"{key}={value}" if value else key for key, value in tags.items()))
 
 
 def inside(path: str, folder: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from reenact.engine.cause import explain
-from reenact.engine.divergence import Datum, Divergence, What
+from reenact.engine.divergence import Datum, Divergence, Marked, What
 from reenact.engine.normalize import SHIPPED, Normalizer
 from reenact.launch.ending import difference, on_the_way
 from reenact.launch.launcher import Replayed
@@ -84,10 +84,20 @@ def _numbered(found: list[Divergence], recording: Recording) -> tuple[Divergence
     return tuple(_placed(divergence, recording, steps) for divergence in found)
 
 
+def _marks(recording: Recording, number: int) -> tuple[Marked, ...]:
+    found = []
+    while number >= 0:
+        mark = recording.marks[number]
+        found.append(Marked(mark.kind.name.lower(), mark.name))
+        number = mark.within
+    return tuple(reversed(found))
+
+
 def _placed(divergence: Divergence, recording: Recording, steps: Mapping[int, int]) -> Divergence:
     event = divergence.event if divergence.event is not None else divergence.after
     if event is not None:
-        return msgspec.structs.replace(divergence, step=divergence.step or steps.get(event))
+        marks = divergence.marks or _marks(recording, recording.events[event].mark)
+        return msgspec.structs.replace(divergence, step=divergence.step or steps.get(event), marks=marks)
     lane = recording.lanes.get(divergence.lane)
     if divergence.what is What.EXTRA and lane is not None and lane.events and lane.events[-1].id in steps:
         last = f"it comes after step {steps[lane.events[-1].id]}, the last that this lane has on tape"

@@ -21,6 +21,7 @@ MEANING: Final[Mapping[str, str]] = {
     "boundary": "not a tool, so what it does is part of the run",
     "tool": "what a tool changes but does not give back is not on tape",
     "file": "not on tape whole",
+    "mark": "what the program says of itself, and could not be kept as it was given",
     "explored": "made of another run",
 }
 

@@ -13,10 +13,10 @@ from reenact.launch import manifest as manifests
 from reenact.launch.manifest import Manifest
 from reenact.providers import Usage
 from reenact.report import moment
-from reenact.report.figures import counted, inside, lasted, seconds
+from reenact.report.figures import counted, inside, lasted, seconds, tagged
 from reenact.report.note import LISTED, MEANING, last_line, side
 from reenact.report.terminal import Paint, clip, columns, plain, preview
-from reenact.tape.close import UNKNOWN_STATUS, outcome
+from reenact.tape.close import UNKNOWN_STATUS, labels_of, outcome
 from reenact.tape.reader import Recording
 from reenact.trajectory import Place, Trajectory
 from reenact.trajectory.exchange import class_of, message_of
@@ -48,7 +48,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     nobody saw it. `error` is the exception that ended the program. `model_calls` counts requests to models, failed
     ones too; `usage` is the tokens of all but the `uncounted` answers, which do not tell theirs. `lanes` are those
     that have events; `side_traffic` counts, by host, the requests that are no part of the run. `digest` is the head
-    of the tape's chain.
+    of the tape's chain. `session` is empty for none; `tags` without a value have an empty one.
     """
 
     id: str
@@ -73,6 +73,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[Noted, ...]
     side_traffic: dict[str, int]
     digest: str
+    session: str = ""
+    tags: dict[str, str] = {}
 
 
 def run(recording: Recording, trajectory: Trajectory, *, live: bool = False) -> Run:
@@ -80,6 +82,7 @@ def run(recording: Recording, trajectory: Trajectory, *, live: bool = False) -> 
     manifest = manifests.decode(recording.manifest)
     ended = recording.ended
     status = recording.status
+    session, tags = labels_of(recording)
     return Run(
         id=manifest.run_id,
         name=manifest.name,
@@ -97,7 +100,7 @@ def run(recording: Recording, trajectory: Trajectory, *, live: bool = False) -> 
         steps=len(trajectory.steps),
         model_calls=trajectory.model_calls,
         events=len(recording.events),
-        usage=_total(entry.usage for entry in trajectory.entries),
+        usage=total(entry.usage for entry in trajectory.entries),
         uncounted=sum(step.complete and step.usage is None for step in trajectory.steps),
         lanes=tuple(Lane(lane.path, lane.name, len(lane.events)) for lane in recording.lanes.values() if lane.events),
         notes=tuple(
@@ -106,6 +109,8 @@ def run(recording: Recording, trajectory: Trajectory, *, live: bool = False) -> 
         ),
         side_traffic=recording.side_traffic,
         digest=recording.digest.hex(),
+        session=session,
+        tags=tags,
     )
 
 
@@ -118,6 +123,8 @@ def text(run: Run, *, now: int, width: int, paint: Paint) -> Iterator[str]:
         ("program", [plain(shlex.join(run.program)), f"(Python {plain(run.python)}, in {plain(run.cwd)})"]),
         ("started", [_when(run, now)]),
         ("holds", list(filter(None, (_holds(run), tokens(run.usage) + _untold(run))))),
+        *(("session", [plain(told)]) for told in filter(None, [run.session])),
+        *(("tags", [told]) for told in filter(None, [tagged(run.tags)])),
         *(("beside it", [told]) for told in side(run.side_traffic)),
     ]
     for label, values in facts:
@@ -186,7 +193,8 @@ def _untold(run: Run) -> str:
     return f"{'; ' if tokens(run.usage) else ''}{counted(run.uncounted, 'answer')} without a count of tokens"
 
 
-def _total(usages: Iterable[Usage | None]) -> Usage:
+def total(usages: Iterable[Usage | None]) -> Usage:
+    """The tokens of all of them."""
     given = [usage for usage in usages if usage is not None]
     return Usage(*(sum(getattr(usage, name) for usage in given) for name in Usage.__struct_fields__))
 

@@ -10,11 +10,12 @@ import msgspec
 from reenact.providers import Message, Part, Text, Thinking, ToolCall, ToolResult
 from reenact.report import moment
 from reenact.report.figures import counted, seconds, size
+from reenact.report.marks import facts
 from reenact.report.run import Run, tokens, where
 from reenact.report.speech import in_full, said
 from reenact.report.terminal import Paint, clip, columns, lines, padded, plain
 from reenact.report.timeline import FORMAT, refused
-from reenact.trajectory import Entry, Step
+from reenact.trajectory import Entry, Mark, Step
 
 _LABEL: Final = 10
 
@@ -27,12 +28,16 @@ class Given(msgspec.Struct, frozen=True):
 
 
 class StepDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """The JSON of `reenact show RUN --step N --json`: the run, the step, and what its tool calls gave back."""
+    """The JSON of `reenact show RUN --step N --json`: the run, the step, and what its tool calls gave back.
+
+    `marks` are those that it is in, the outermost first.
+    """
 
     timeline: int = FORMAT
     run: Run
     step: Step
     given: tuple[Given, ...]
+    marks: tuple[Mark, ...] = ()
 
 
 def given(step: Step, steps: Sequence[Step]) -> tuple[Given, ...]:
@@ -50,7 +55,7 @@ def text(document: StepDocument, *, width: int, paint: Paint) -> Iterator[str]:
     """The step for a terminal, line by line; what was said is not cut."""
     step, run = document.step, document.run
     yield _heading(step, run, paint)
-    for label, value in _facts(step, run):
+    for label, value in (*facts(document.marks), *_facts(step, run)):
         if value:
             yield f"  {paint.dim(label.ljust(_LABEL))}{clip(value, width - _LABEL - 2)}"
     yield from ("", _title(step, paint))

@@ -9,7 +9,7 @@ import msgspec
 
 from reenact.providers.route import place_of
 from reenact.report import moment
-from reenact.report.figures import seconds, size
+from reenact.report.figures import seconds, size, tagged
 from reenact.report.terminal import Paint, clip, columns, padded, plain
 from reenact.tape.listing import Listed
 
@@ -23,7 +23,7 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True):
     `started` is ns since 1970, `duration` ns, `bytes` the size of the tape. `steps` are decisions of a model, as
     counted when the tape was closed; `model_calls` counts the requests to models, failed ones too. `outcome` is
     "ok", "failed", "exit N", "killed…", "recording" or "unreadable", and `reason` says why it is the last. What is
-    null is not known before the tape is closed.
+    null is not known before the tape is closed. `tags` without a value have an empty one.
     """
 
     id: str
@@ -41,6 +41,8 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True):
     bytes: int
     faults: int
     reason: str
+    session: str
+    tags: dict[str, str]
 
 
 def rows(listing: Sequence[Listed]) -> list[RunRow]:
@@ -62,6 +64,8 @@ def rows(listing: Sequence[Listed]) -> list[RunRow]:
             bytes=run.size,
             faults=run.faults,
             reason=run.reason,
+            session=run.session,
+            tags=dict(run.tags),
         )
         for run in listing
     ]
@@ -75,12 +79,15 @@ class _Row(NamedTuple):
     events: str
     took: str
     tape: str
+    session: str
+    tags: str
     program: str
 
 
 _TITLES: Final = _Row(*(name.upper() for name in _Row._fields))
 _RIGHT: Final = ("steps", "events", "took", "tape")
-_SPARED: Final = ("tape", "events", "took")  # left out in this order, so that the program has room
+_SPARED: Final = ("tape", "events", "took", "tags")  # left out in this order, so that the program has room
+_LABELS: Final = ("session", "tags")  # left out where no run has any
 _ROOM: Final = 20  # columns for the program
 
 
@@ -88,11 +95,14 @@ def text(listing: Sequence[Listed], *, now: int, width: int | None, paint: Paint
     """The table line by line, in `width` columns if there is such a limit."""
     told = [_row(run, now) for run in listing]
     widths = {name: max(columns(getattr(row, name)) for row in (_TITLES, *told)) for name in _Row._fields}
+    for name in _LABELS:
+        if not any(getattr(row, name) for row in told):
+            del widths[name]
     if width is not None:
         wanted = min(widths["program"], _ROOM)
         for name in _SPARED:
             if width - _taken(widths) < wanted:
-                del widths[name]
+                widths.pop(name, None)
         widths["run"] = min(widths["run"], max(widths["run"] + width - _taken(widths) - wanted, 12))
         widths["program"] = max(width - _taken(widths), 1)
     yield paint.dim(_line(_TITLES, widths, Paint()))
@@ -117,6 +127,8 @@ def _row(run: Listed, now: int) -> _Row:
         _number(run.events),
         seconds(run.duration) if run.duration is not None else "–",
         size(run.size),
+        plain(run.session),
+        tagged(run.tags),
         plain(run.program or run.reason),
     )
 

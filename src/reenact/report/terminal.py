@@ -14,6 +14,7 @@ from typing import Final, TextIO
 WIDTH: Final = 100  # columns where there is no terminal
 _NARROWEST, _WIDEST = 60, 140
 _WIDE: Final = ("W", "F")
+_HUES: Final = ("36", "35", "34", "96", "95", "94")  # without red, yellow and green
 _NAMED: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
@@ -70,6 +71,10 @@ class Paint:
     def name(self, text: str) -> str:
         """A name that one looks for."""
         return self._with("36", text)
+
+    def hue(self, number: int, text: str) -> str:
+        """One of several things that are told apart by their colours, none of which means anything."""
+        return self._with(_HUES[number % len(_HUES)], text)
 
     def _with(self, code: str, text: str) -> str:
         return f"\x1b[{self._emphasis}{code}m{text}\x1b[0m" if self.on and text else text

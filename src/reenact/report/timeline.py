@@ -11,10 +11,11 @@ import msgspec
 from reenact.report import moment
 from reenact.report import run as runs
 from reenact.report.figures import counted, seconds, size
+from reenact.report.marks import Marks
 from reenact.report.run import Run, tokens, where
 from reenact.report.speech import Said, said
 from reenact.report.terminal import Paint, clip, columns, plain, preview
-from reenact.trajectory import Entry, Step, Trajectory, Trouble
+from reenact.trajectory import Entry, Mark, Step, Trajectory, Trouble
 
 FORMAT: Final = 1
 _LABEL: Final = 9
@@ -28,7 +29,7 @@ _STYLES: Final = {"call": "name", "hosted": "name", "thinking": "dim", "system":
 
 
 class Timeline(msgspec.Struct, frozen=True, kw_only=True):
-    """The JSON of `reenact show RUN --json`: the run, its steps, and the events that belong to no step.
+    """The JSON of `reenact show RUN --json`: the run, its steps, the events that belong to no step, and its marks.
 
     `timeline` is the version of this form. Times are ns since the run began unless a field says otherwise.
     """
@@ -37,29 +38,32 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
     run: Run
     steps: tuple[Step, ...]
     outside: tuple[Entry, ...]
+    marks: tuple[Mark, ...] = ()
 
 
-def text(run: Run, trajectory: Trajectory, *, now: int, width: int, paint: Paint) -> Iterator[str]:
-    """The timeline for a terminal, line by line."""
+def text(run: Run, trajectory: Trajectory, *, now: int, width: int, paint: Paint, agent: str = "") -> Iterator[str]:
+    """The timeline for a terminal, line by line. `agent` is the one whose trajectory it is, if not of the whole run."""
     yield from runs.text(run, now=now, width=width, paint=paint)
     lanes = {lane.path: lane.name for lane in run.lanes} if len(run.lanes) > 1 else {}
-    view = _View(run, lanes, width, paint)
+    marks = Marks(trajectory.marks, paint)
+    view = _View(run, lanes, marks, width, paint)
+    for row, line in enumerate(marks.tree(trajectory.steps, width - 12, agent)):
+        yield f"  {paint.dim(('' if row else 'marks').ljust(10))}{line}"
     items: list[Step | Entry] = [*trajectory.steps, *trajectory.outside]
     items.sort(key=lambda item: item.attempts[0] if isinstance(item, Step) else item.event)
-    for outside, group in groupby(items, key=lambda item: isinstance(item, Entry)):
-        if outside:
-            lines = list(view.others(item for item in group if isinstance(item, Entry)))
-            yield from ("", *lines) if lines else ()
-            continue
-        for item in group:
-            if isinstance(item, Step):
-                yield ""
-                yield from view.step(item)
+    last = ""
+    for place, group in groupby(items, key=lambda item: marks.place(item.mark)):
+        for block in view.blocks(group):
+            yield ""
+            if place != last:
+                yield marks.painted(place, width)
+                last = place
+            yield from block
     if not items:
         yield from ("", "  It asked nobody: no HTTP, no sleep, no standard input.")
     elif trajectory.steps:
-        last = trajectory.steps[-1].number
-        yield from ("", paint.dim(clip(f"reenact show {plain(run.id)}@{last}  shows step {last} in full", width)))
+        number = trajectory.steps[-1].number
+        yield from ("", paint.dim(clip(f"reenact show {plain(run.id)}@{number}  shows step {number} in full", width)))
 
 
 def _heading(step: Step, run: Run, width: int, paint: Paint, lanes: Mapping[str, str]) -> str:
@@ -75,11 +79,21 @@ def _heading(step: Step, run: Run, width: int, paint: Paint, lanes: Mapping[str,
 class _View:
     """What the lines of one timeline have in common."""
 
-    def __init__(self, run: Run, lanes: dict[str, str], width: int, paint: Paint) -> None:
+    def __init__(self, run: Run, lanes: dict[str, str], marks: Marks, width: int, paint: Paint) -> None:
         self._run = run
         self._lanes = lanes
+        self._marks = marks
         self._width = width
         self._paint = paint
+
+    def blocks(self, items: Iterable[Step | Entry]) -> Iterator[list[str]]:
+        """Lines that belong together: each step, and the events between steps."""
+        for outside, group in groupby(items, key=lambda item: isinstance(item, Entry)):
+            if outside:
+                lines = list(self.others(item for item in group if isinstance(item, Entry)))
+                yield from [lines] if lines else []
+            else:
+                yield from (list(self.step(item)) for item in group if isinstance(item, Step))
 
     def step(self, step: Step) -> Iterator[str]:
         yield _heading(step, self._run, self._width, self._paint, self._lanes)
@@ -91,7 +105,8 @@ class _View:
                 yield from self._said("←", part)
         if step.finish_reason and step.complete and step.finish_reason not in _USUAL_ENDS:
             yield self._remark(f"the model stopped because of: {plain(step.finish_reason)}", bad=True)
-        yield from self._entries([entry for entry in step.entries if entry.event not in shown])
+        entries = [entry for entry in step.entries if entry.event not in shown]
+        yield from self._entries(entries, self._marks.place(step.mark))
 
     def others(self, entries: Iterable[Entry]) -> Iterator[str]:
         """Events outside the steps."""
@@ -132,10 +147,12 @@ class _View:
             elif after:
                 yield self._remark(f"the answer was not there yet; {after}")
 
-    def _entries(self, entries: Sequence[Entry]) -> Iterator[str]:
-        """What the tools did across boundaries."""
+    def _entries(self, entries: Sequence[Entry], place: str) -> Iterator[str]:
+        """What the tools of a step at that place did across boundaries; that of another agent or step says so."""
         for entry, count in _folded(_told(entries)):
-            yield self._remark(_what(entry, count, self._width - 36))
+            other = self._marks.place(entry.mark)
+            told = [_what(entry, count, self._width - 36), other if other != place else ""]
+            yield self._remark("   ".join(filter(None, told)))
             yield from self._wrong(entry)
 
     def _wrong(self, entry: Entry) -> Iterator[str]:
@@ -187,9 +204,13 @@ def _told(entries: Iterable[Entry]) -> list[Entry]:
 
 def _folded(entries: Sequence[Entry]) -> Iterator[tuple[Entry, int]]:
     """Neighbours that say the same are one, with how many they are."""
-    for _, group in groupby(entries, key=lambda e: (e.kind, e.name, e.status, e.lane, e.value, e.trouble and e.event)):
+    for _, group in groupby(entries, key=_alike):
         first, *rest = group
         yield first, 1 + len(rest)
+
+
+def _alike(entry: Entry) -> tuple[object, ...]:
+    return (entry.kind, entry.name, entry.status, entry.lane, entry.value, entry.trouble and entry.event, entry.mark)
 
 
 def _what(entry: Entry, count: int, width: int) -> str:

@@ -18,7 +18,7 @@ from reenact.tape.event import PartKind
 from reenact.tape.reader import Recording, read
 
 _SHOWN = 3  # places told of one sort of damage
-_LATER = ("program",)  # rows of `run` that older tapes do not have
+_LATER = ("program", "tags")  # rows of `run` that older tapes do not have
 _COUNTED = ("steps", "model_calls")  # rows that say what the bytes meant to the reader of that time
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from reenact.tape import event as ev
+from reenact.tape import labels
 from reenact.tape.journal import ClosePacker, Piece, unpack, weight
 from reenact.tape.reader import Event, Recording, read
 
@@ -30,6 +31,8 @@ class _Status(msgspec.Struct):
 class _Program(msgspec.Struct):
     target: list[str] = []
     entry: str = ""
+    session: str = ""
+    tags: dict[str, str] = {}
 
 
 _program_of = msgspec.json.Decoder(_Program).decode
@@ -138,6 +141,7 @@ def summary_of(recording: Recording) -> dict[str, str | int]:
         "duration": duration if recording.ended is None else recording.ended.at,
         "faults": sum(note.slug == "fault" for note, _ in recording.notes),
         "program": _program(recording.manifest),
+        **labels.rows(*labels_of(recording)),
     }
 
 
@@ -148,6 +152,15 @@ def _program(manifest: bytes) -> str:
     except msgspec.MsgspecError:
         return ""
     return program.entry or shlex.join(program.target)
+
+
+def labels_of(recording: Recording) -> tuple[str, dict[str, str]]:
+    """The run's session and its tags: those that it began with, and those that the program gave it."""
+    try:
+        began = _program_of(recording.manifest)
+    except msgspec.MsgspecError:
+        began = _Program()
+    return recording.session or began.session, began.tags | recording.tags
 
 
 def rows_of(recording: Recording) -> list[tuple[int | str | None, ...]]:

@@ -106,6 +106,17 @@ class Sight(IntEnum):
     OTHER = 3
 
 
+class MarkKind(IntEnum):
+    """What a program says: that an agent or step begins, ends, or is what a lane is in; the run's session, its tags."""
+
+    AGENT = 1
+    STEP = 2
+    ENDED = 3
+    INSIDE = 4
+    SESSION = 5
+    TAGS = 6
+
+
 class Record(msgspec.Struct, frozen=True, array_like=True, tag=True):
     """Base of everything in a journal."""
 
@@ -359,6 +370,24 @@ class Locals(Record, frozen=True, array_like=True, tag=23):
     frames: list[tuple[int, dict[str, bytes]]]
 
 
+class Mark(Record, frozen=True, array_like=True, tag=25):
+    """What the program says of what it does, by `reenact.agent`, `step`, `session` and `tag`. It is no tick.
+
+    `mark` is the number of an agent or step, counted over the run from 0, and -1 stands for none. AGENT and STEP begin
+    one `within` another. ENDED ends it; `name` is then the exception that it ended by. INSIDE: from its next event on
+    the lane is in it. SESSION names the run's session, and TAGS adds `attributes` to its tags.
+    """
+
+    lane: int
+    kind: int
+    at: int
+    mark: int = -1
+    within: int = -1
+    site: int = -1
+    name: str = ""
+    attributes: dict[str, str | int | float | bool | None] = {}
+
+
 AnyRecord = (
     Start
     | LaneBorn
@@ -384,4 +413,5 @@ AnyRecord = (
     | Aside
     | AsidePart
     | Locals
+    | Mark
 )

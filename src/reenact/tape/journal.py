@@ -9,7 +9,7 @@ import msgspec
 import zstandard
 
 from reenact.errors import TapeCorruptError
-from reenact.tape.event import AnyRecord, Began, Draws, LaneBorn, Note, Part, SiteNamed, Wrote
+from reenact.tape.event import AnyRecord, Began, Draws, LaneBorn, Mark, Note, Part, SiteNamed, Wrote
 
 GENESIS = bytes(32)
 MAX_PIECE_BYTES = 1 << 30
@@ -121,6 +121,8 @@ def _writable(record: AnyRecord) -> AnyRecord:
                 return msgspec.structs.replace(record, place=_text(record.place), file=_text(record.file))
             case Part():
                 return msgspec.structs.replace(record, failed=None)
+            case Mark():
+                return msgspec.structs.replace(record, name=_text(record.name), attributes={})
             case _:
                 return Note("fault", f"a {type(record).__name__} could not be written: {error!r}", -1)
     return record

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from reenact.errors import TapeError
+from reenact.tape import labels
 from reenact.tape.close import RECORDING, UNKNOWN_STATUS, being_written
 from reenact.tape.event import Kind
-from reenact.tape.reader import summary
+from reenact.tape.reader import index
 from reenact.tape.store import Store
+
+_ASKED: Final = "SELECT name, count(*) FROM event WHERE kind = ? GROUP BY name"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +24,7 @@ class Listed:
 
     `outcome` is as `tape.close.outcome` has it, or "recording", or "unreadable"; `reason` says why it is that. `asked`
     are the HTTP requests by method and URL, with how often: who closed the tape may not have counted `model_calls`.
+    `session` and `tags` are those known by now.
     """
 
     run: str
@@ -37,23 +42,43 @@ class Listed:
     faults: int = 0
     asked: tuple[tuple[str, int], ...] = ()
     reason: str = ""
+    session: str = ""
+    tags: Mapping[str, str] = field(default_factory=dict)
 
 
-def listing(store: Store) -> tuple[Listed, ...]:
-    """All tapes of a store, the newest first."""
-    found = [listed for run in store.ids() if (listed := _listed(run, store.path(run))) is not None]
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which runs are wanted: those of a session, and with these tags; a tag without a value may have any."""
+
+    session: str = ""
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+    def has(self, row: Mapping[str, str | int]) -> bool:
+        """Whether the run is one, of which these are the rows of the table `run`."""
+        session, tags = labels.of_rows(row)
+        return self.session in ("", session) and all(
+            key in tags and value in ("", tags[key]) for key, value in self.tags.items()
+        )
+
+
+def listing(store: Store, wanted: Wanted = Wanted()) -> tuple[Listed, ...]:
+    """The tapes of a store, the newest first."""
+    found = [listed for run in store.ids() if (listed := _listed(run, store.path(run), wanted)) is not None]
     return tuple(sorted(found, key=lambda listed: (listed.started, listed.run), reverse=True))
 
 
-def _listed(run: str, path: Path) -> Listed | None:
+def _listed(run: str, path: Path, wanted: Wanted) -> Listed | None:
     try:
         stat = path.stat()
     except FileNotFoundError:
         return None  # deleted meanwhile
     size = sum(file.stat().st_size for file in (path, path.with_name(f"{path.name}-wal")) if file.is_file())
     try:
-        row = summary(path)
-        asked = _asked(path) if row.get("status") != RECORDING else ()
+        with index(path) as db:
+            row = dict(db.execute("SELECT key, value FROM run"))
+            if not wanted.has(row):
+                return None
+            asked = tuple(db.execute(_ASKED, (Kind.HTTP,))) if row.get("status") != RECORDING else ()
     except (TapeError, sqlite3.Error) as error:
         return Listed(run, path, "", stat.st_mtime_ns, size, "unreadable", reason=_why(path, stat.st_size, error))
     status = str(row.get("status", ""))
@@ -75,12 +100,9 @@ def _listed(run: str, path: Path) -> Listed | None:
         _number(row, "duration"),
         _number(row, "faults") or 0,
         asked,
+        "",
+        *labels.of_rows(row),
     )
-
-
-def _asked(path: Path) -> tuple[tuple[str, int], ...]:
-    with closing(sqlite3.connect(path, timeout=30)) as db:
-        return tuple(db.execute("SELECT name, count(*) FROM event WHERE kind = ? GROUP BY name", (Kind.HTTP,)))
 
 
 def _number(row: dict[str, str | int], key: str) -> int | None:

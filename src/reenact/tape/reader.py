@@ -21,7 +21,10 @@ AROUND = (ev.Kind.SLEEP, ev.Kind.CONNECT, ev.Kind.CLOSE)
 
 
 class Event(Struct):
-    """One call with what came back. `parts` are (tick, part); `body` is the request's, see `Recording.body`."""
+    """One call with what came back. `parts` are (tick, part); `body` is the request's, see `Recording.body`.
+
+    `mark` is the number of the innermost agent or step that the program had marked there, -1 for none.
+    """
 
     id: int
     lane: str
@@ -32,6 +35,7 @@ class Event(Struct):
     head: bytes
     delta: ev.Delta
     parts: list[tuple[int, ev.Part]] = field(default_factory=list)
+    mark: int = -1
 
     @property
     def ended(self) -> int | None:
@@ -52,12 +56,32 @@ class Aside(Struct):
     parts: list[tuple[int, ev.AsidePart]] = field(default_factory=list)
 
 
+class Marked(Struct):
+    """An agent or a step that the program has marked: what it is called, and what it was when it began.
+
+    `within` is the number of the one around it, -1 for none. `ended` is None where the tape does not hold its end, and
+    `error` the class of the exception that it ended by. Times are ns since the run began.
+    """
+
+    kind: ev.MarkKind
+    name: str
+    attributes: dict[str, str | int | float | bool | None]
+    within: int
+    lane: str
+    site: ev.SiteNamed | None
+    began: int
+    ended: int | None = None
+    error: str = ""
+
+
 class LaneLog(Struct):
     """What one lane did: its events in order, its draws by (kind, place), and what it wrote, by stream.
 
     `collected` is the generation of garbage that was collected, by the number of the event that came next, and
     `locals` are digests of variables at that moment: functions as `module:name`, the outermost first. A lane that is
     `beside` the run did nothing but side traffic; `times` are the ticks at which it had slept or waited long enough.
+    `marks` are those that the program made there, in order, with their place, but for the ends of agents and steps;
+    `mark` is the one that its next event is in.
     """
 
     path: str
@@ -71,10 +95,15 @@ class LaneLog(Struct):
     beside: bool = False
     times: list[int] = field(default_factory=list)
     locals: dict[int, list[tuple[str, dict[str, bytes]]]] = field(default_factory=dict)
+    marks: list[tuple[ev.Mark, str]] = field(default_factory=list)
+    mark: int = -1
 
 
 class Recording(Struct):
-    """A whole tape in memory. `ticks` is the order in which the run saw things; side traffic's are `passable`."""
+    """A whole tape in memory. `ticks` is the order in which the run saw things; side traffic's are `passable`.
+
+    `session` and `tags` are what the program said of itself while it ran; those that it began with are in the manifest.
+    """
 
     path: Path
     summary: dict[str, str | int]
@@ -94,6 +123,9 @@ class Recording(Struct):
     contents: dict[bytes, bytes] = field(default_factory=dict)
     changed: dict[int, list[ev.Saw]] = field(default_factory=dict)
     left: dict[str, ev.Left] = field(default_factory=dict)
+    marks: list[Marked] = field(default_factory=list)
+    session: str = ""
+    tags: dict[str, str] = field(default_factory=dict)
     ended: ev.Ended | None = None
     status: int | None = None
     digest: bytes = GENESIS
@@ -193,8 +225,15 @@ def records(path: Path) -> Iterator[ev.AnyRecord]:
 
 def summary(path: Path) -> dict[str, str | int]:
     """What is known of a run without reading its journal."""
-    with _damage_told(path), closing(_open(path)) as db:
+    with index(path) as db:
         return dict(db.execute("SELECT key, value FROM run"))
+
+
+@contextmanager
+def index(path: Path) -> Iterator[sqlite3.Connection]:
+    """The tables of a tape that say what is in its journal."""
+    with _damage_told(path), closing(_open(path)) as db:
+        yield db
 
 
 @contextmanager
@@ -308,6 +347,8 @@ class _Builder:
                     lane = self._lanes[record.lane]
                     frames = [(self._sites[site].place, digests) for site, digests in record.frames]
                     lane.locals[len(lane.events)] = frames
+                case ev.Mark():
+                    self._marked(record)
                 case ev.Saw():
                     recording.saw[record.path] = record
                 case ev.Content():
@@ -336,9 +377,32 @@ class _Builder:
             record.at,
             record.head,
             record.body,
+            mark=lane.mark,
         )
         recording.events.append(event)
         lane.events.append(event)
+
+    def _marked(self, record: ev.Mark) -> None:
+        marks, lane = self._recording.marks, self._lanes[record.lane]
+        kind, site = ev.MarkKind(record.kind), self._sites.get(record.site)
+        begins = kind in (ev.MarkKind.AGENT, ev.MarkKind.STEP)
+        if not -1 <= max(record.mark, record.within) < len(marks) + begins or min(record.mark, record.within) < -1:
+            raise IndexError(record.mark)
+        match kind:
+            case ev.MarkKind.INSIDE:
+                lane.mark = record.mark
+                return
+            case ev.MarkKind.ENDED:
+                marks[record.mark].ended, marks[record.mark].error = record.at, record.name
+                return
+            case ev.MarkKind.AGENT | ev.MarkKind.STEP:
+                attributes, within = record.attributes, record.within
+                marks.append(Marked(kind, record.name, attributes, within, lane.path, site, record.at))
+            case ev.MarkKind.SESSION:
+                self._recording.session = record.name
+            case ev.MarkKind.TAGS:
+                self._recording.tags.update({key: str(value) for key, value in record.attributes.items()})
+        lane.marks.append((record, site.place if site is not None else ""))
 
     def _draws(self, record: ev.Draws) -> None:
         draws = self._lanes[record.lane].draws

@@ -67,6 +67,7 @@ _CREDENTIAL = re.compile(
 _SECRET_WORD = re.compile(r"(^|_)(key|token|auth|authorization|cookie|pin|pwd|dsn|otp|passcode)$")
 _LONGEST_NAME = 80
 _USER_IN_URL = re.compile(r"(?<=://)[^/\s@]+(?=@)")
+_URL = re.compile(r"\w+://[^\s\"'<>]+")
 _LEAST_SECRET = 8  # bytes: a shorter value stands in many a file without being one
 _SECRET_FILE = re.compile(
     r"^(\.env(\..+)?|.+\.env|.*credentials?(\.(json|ini|toml|ya?ml|db))?|.*secrets?(\.(json|ini|toml|ya?ml|env))?"
@@ -139,6 +140,20 @@ def _snake(name: str) -> str:
 def redact_value(value: str) -> str:
     """The value of an environment variable, with the user and password of URLs in it replaced: it stays a URL."""
     return _USER_IN_URL.sub(PLACEHOLDER, value)
+
+
+def redact_text(text: str, secrets: Iterable[bytes]) -> str:
+    """A text without these secrets, and without what is one in a URL."""
+    for secret in secrets:
+        text = text.replace(os.fsdecode(secret), PLACEHOLDER)
+    return _URL.sub(_redacted_url, text) if "://" in text else text
+
+
+def _redacted_url(match: re.Match[str]) -> str:
+    try:
+        return redact_url(match[0])
+    except ValueError:  # it only looks like one
+        return redact_value(match[0])
 
 
 def secrets_of(environment: Mapping[str, str]) -> tuple[bytes, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import sqlite3
+from collections.abc import Mapping
 from pathlib import Path
 
 from reenact import _real
@@ -30,14 +31,19 @@ class TapeWriter:
         self.append = self._pending.append  # as `add`, where a commit is due before memory is
 
     @classmethod
-    def create(cls, path: Path, run_id: str, name: str, started: int) -> TapeWriter:
-        """A new tape at `path`, which must be an empty file or not exist. `started` is ns since 1970."""
+    def create(
+        cls, path: Path, run_id: str, name: str, started: int, labels: Mapping[str, str | int] = {}
+    ) -> TapeWriter:
+        """A new tape at `path`, which must be an empty file or not exist. `started` is ns since 1970.
+
+        `labels` are further rows that say what the run is.
+        """
         db = _connect(path)
         db.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
         db.execute(f"PRAGMA user_version = {schema.FORMAT}")
         db.execute("PRAGMA journal_mode = WAL")
         db.executescript("BEGIN;" + schema.SCHEMA + "COMMIT;")
-        rows = {"run_id": run_id, "name": name, "started": started, "status": "recording"}
+        rows = {"run_id": run_id, "name": name, "started": started, "status": "recording", **labels}
         db.executemany("INSERT INTO run VALUES (?, ?)", rows.items())
         return cls(db, path, Packer())
 

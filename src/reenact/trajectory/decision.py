@@ -16,6 +16,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     attempts among them, in tape order. `news` is what the request said that the one before it in the conversation had
     not, `news.kept` how many messages stood there before; `begins` marks the first request of a conversation. `tools`
     are the names of the tools offered. `answered` is when the answer had come, `ended` when the last event ended.
+    `mark` and `agent` are those of its first attempt, as of an entry.
     """
 
     number: int
@@ -38,6 +39,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     usage: Usage | None
     attempts: tuple[int, ...]
     entries: tuple[Entry, ...]
+    agent: str = ""
+    mark: int | None = None
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:

@@ -37,6 +37,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     `sent` and `received` count the bodies as on the wire. `ended` is None where the tape holds no end. `model` and
     `usage` are set where a model was asked. `value` is what was read from standard input, up to 1,000 characters.
     `within` is the event of the exchange that this one is a piece of: HTTP over a connection of the program's own.
+    `mark` is the number of the innermost agent or step that the program had marked there, `agent` the innermost agent.
     """
 
     event: int
@@ -54,3 +55,5 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     trouble: Trouble | None = None
     site: Place | None = None
     within: int | None = None
+    agent: str = ""
+    mark: int | None = None

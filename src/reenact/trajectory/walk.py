@@ -23,16 +23,28 @@ from reenact.trajectory.entry import Entry, Place, Trouble
 from reenact.trajectory.exchange import Exchange
 from reenact.trajectory.exchanges import Exchanges
 from reenact.trajectory.history import History
+from reenact.trajectory.mark import AGENT, Mark, agent_of, marks_of, way
 
 _EMBEDDING = "embedding"
 _LOWEST_ERROR = 300
 
 
 class Trajectory(msgspec.Struct, frozen=True):
-    """A run as a person reads it: its steps, and the events outside them. Both in tape order."""
+    """A run as a person reads it: its steps, the events outside them, and what it has marked. All in tape order."""
 
     steps: tuple[Step, ...]
     outside: tuple[Entry, ...]
+    marks: tuple[Mark, ...] = ()
+
+    def of_agent(self, name: str) -> Trajectory:
+        """What is inside of agents of that name: steps of which any event is, and events outside the steps."""
+
+        def inside(mark: int | None) -> bool:
+            return any(one.kind == AGENT and one.name == name for one in way(self.marks, mark))
+
+        steps = tuple(step for step in self.steps if any(inside(entry.mark) for entry in step.entries))
+        outside = tuple(entry for entry in self.outside if inside(entry.mark))
+        return Trajectory(steps, outside, self.marks)
 
     @property
     def entries(self) -> list[Entry]:
@@ -116,6 +128,8 @@ class _Draft:
             usage=call.usage,
             attempts=tuple(self.attempts),
             entries=whole(entries),
+            agent=self.entries[0].agent,
+            mark=self.entries[0].mark,
         )
 
 
@@ -129,12 +143,15 @@ class _Walk:
         self._first: dict[str, Event] = {}
         self._exchanges = Exchanges(recording)
         self._pieces: defaultdict[int, list[Entry]] = defaultdict(list)
+        self._marks = marks_of(recording)
 
     def take(self, event: Event) -> None:
         """Goes one event on."""
         exchange = self._exchanges.of(event)
         whole = self._exchanges.whole(event.id)
         entry = exchange.entry()
+        if event.mark >= 0:
+            entry = msgspec.structs.replace(entry, mark=event.mark, agent=agent_of(self._marks, event.mark))
         if whole is not None:
             self._pieces[whole].append(msgspec.structs.replace(entry, within=whole, trouble=None))
             return
@@ -149,7 +166,7 @@ class _Walk:
         """What was found."""
         outside = [*self._outside, *(entry for draft in self._drafts if not draft.acted for entry in draft.after)]
         steps = tuple(draft.step(self._with_pieces) for draft in self._drafts)
-        return Trajectory(steps, self._with_pieces(outside))
+        return Trajectory(steps, self._with_pieces(outside), self._marks)
 
     def _with_pieces(self, entries: list[Entry]) -> tuple[Entry, ...]:
         """In tape order, with the events that they are made of."""

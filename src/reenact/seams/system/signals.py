@@ -23,6 +23,7 @@ from reenact.engine.call import Call
 from reenact.engine.crossing import Answer, Crossing
 from reenact.engine.gate import Gate, gate_of
 from reenact.engine.lane import MUTED, current, enter, get_lane, leave
+from reenact.engine.marks import Marks
 from reenact.engine.order import Order
 from reenact.engine.session import Session
 from reenact.seams.patch import Patches
@@ -201,7 +202,9 @@ def _is_told_to_loop(handler: Any) -> bool:
 def _codes_that_lock() -> frozenset[Any]:
     """The code of ours that holds a lock while it runs: a handler that ran there could wait for that lock for ever."""
     members = [
-        getattr(member, "fget", member) for kind in (Order, Session, TapeWriter) for member in vars(kind).values()
+        getattr(member, "fget", member)
+        for kind in (Marks, Order, Session, TapeWriter)
+        for member in vars(kind).values()
     ]
     codes = [member.__code__ for member in members if hasattr(member, "__code__")]
     return frozenset(code for code in codes if {"_lock", "_flushing"} & set(code.co_names))
