@@ -131,11 +131,16 @@ class Exchange:
             return Trouble(number, self.status, self.head.reason if self.head is not None else "", "")
         if self.fault is not None:
             return Trouble(number, None, self.fault.type, self.fault.message)
-        if not self.event.complete:
+        if not self.event.complete and not self._stays_open:
             return Trouble(number, None, "unfinished", "the tape ends before the answer does")
         if self.let_go and self.head is None and self.event.kind is Kind.HTTP:
             return Trouble(number, None, "given up", "the agent did not wait for the answer")
         return None
+
+    @property
+    def _stays_open(self) -> bool:
+        """Whether it is a connection that was made, and need not have an end."""
+        return self.event.kind is Kind.SOCKET and bool(self.event.parts)
 
     @property
     def let_go(self) -> bool:
