@@ -334,3 +334,13 @@ def test_whatever_is_on_tape_is_shown(
     text = printed(recording) + "".join(printed_event(recording, event.id) for event in recording.events)
     text += "".join(printed_step(recording, step.number) for step in trajectory(recording).steps)
     assert text.replace("\n", "").isprintable()
+
+
+def test_marks_that_are_nested_deep_are_told_from_outside(made: Made) -> None:
+    mark = -1
+    for number in range(3000):
+        mark = made.mark(MarkKind.AGENT if number % 100 else MarkKind.STEP, f"level {number}", within=mark)
+    made.ask([user("So deep?")], says("Yes"))
+    shown = printed(made.done(), 80)
+    assert "… and 2,976 more" in shown
+    assert max(map(columns, shown.splitlines())) <= 80

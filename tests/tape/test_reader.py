@@ -19,7 +19,7 @@ from reenact.tape import schema
 from reenact.tape.check import State, check
 from reenact.tape.close import close
 from reenact.tape.delta import Bodies
-from reenact.tape.event import AnyRecord, PartKind
+from reenact.tape.event import AnyRecord, MarkKind, PartKind
 from reenact.tape.journal import GENESIS
 from reenact.tape.reader import Recording, _Builder, read, summary
 from tests.tape.records import beginning, edit, exchange, packed, pieces_of, put, records, run, written
@@ -162,6 +162,8 @@ def began(event: int = 0, *, lane: int = 0, kind: int = 1) -> ev.Began:
     [
         ev.Part(5, 1, 0, b""), ev.Part(0, 1, 0, b""), ev.Expired(7), ev.Collected(7, 0), ev.Wrote(7, 1, b""), ev.Draws(7, []),
         ev.Draws(0, [(1, 9, [1])]), began(1), began(lane=9), began(kind=99),
+        ev.Mark(9, 1, 0, 0), ev.Mark(0, 99, 0, 0), ev.Mark(0, 1, 0, 1), ev.Mark(0, 2, 0, -1), ev.Mark(0, 2, 0, 0, 0),
+        ev.Mark(0, 2, 0, 0, -2), ev.Mark(0, 3, 0, 0), ev.Mark(0, 3, 0, -1), ev.Mark(0, 4, 0, 0), ev.Mark(0, 4, 0, -2),
     ],
     ids=repr,
 )  # fmt: skip
@@ -397,3 +399,29 @@ def test_a_recording_that_goes_on_has_no_end(tmp_path: Path) -> None:
     assert recording.status is None
     assert not recording.events[0].complete
     assert recording.events[0].ended == 1
+
+
+def test_marks_are_read_with_what_they_are_in() -> None:
+    agent, step, ended, inside = MarkKind.AGENT, MarkKind.STEP, MarkKind.ENDED, MarkKind.INSIDE
+    tape = built(
+        *beginning(),
+        ev.LaneBorn(1, "0.1", "work"),
+        ev.Mark(0, agent, 5, 0, -1, name="planner", attributes={"role": "plans"}),
+        ev.Mark(1, step, 6, 1, 0, name="find"),
+        ev.Mark(1, inside, 6, 1),
+        *exchange(0, lane=1),
+        *exchange(1),
+        ev.Mark(1, ended, 9, 1, 0, name="KeyError"),
+        ev.Mark(1, inside, 9, -1),
+        *exchange(2, lane=1),
+        ev.Mark(0, MarkKind.SESSION, 9, name="s-1"),
+        ev.Mark(1, MarkKind.TAGS, 9, attributes={"a": "1", "b": ""}),
+        ev.Mark(1, MarkKind.TAGS, 9, attributes={"a": "2"}),
+    )
+    assert [event.mark for event in tape.events] == [1, -1, -1]
+    assert [(mark.name, mark.within, mark.lane, mark.began, mark.ended, mark.error) for mark in tape.marks] == [
+        ("planner", -1, "0", 5, None, ""),
+        ("find", 0, "0.1", 6, 9, "KeyError"),
+    ]
+    assert (tape.session, tape.tags) == ("s-1", {"a": "2", "b": ""})
+    assert len(tape.ticks) == 9  # as without marks

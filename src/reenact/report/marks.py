@@ -89,7 +89,7 @@ class Marks:
 
     def tree(self, done: Sequence[Step], width: int, agent: str = "") -> Iterator[str]:
         """All of them, or those of one agent, with what they took and asked. Those of one name in one place are one."""
-        rows = list(_below(_summed(self._marks, done), 0, agent))
+        rows = list(_below(_summed(self._marks, done), agent))
         shown = rows[:_ROWS]
         most = min(_NAME, width // 2)
         names = max((min(indent + columns(row.label), most) for indent, row in shown), default=0)
@@ -169,10 +169,12 @@ def _summed(marks: Sequence[Mark], done: Sequence[Step]) -> dict[tuple[str, str]
     return roots
 
 
-def _below(level: dict[tuple[str, str], _Sum], indent: int, agent: str) -> Iterator[tuple[int, _Sum]]:
-    """Those of a level and below it; with `agent` those that are inside of one of that name."""
-    for (kind, name), one in level.items():
-        inside = not agent or (kind, name) == (AGENT, agent)
+def _below(level: dict[tuple[str, str], _Sum], agent: str) -> Iterator[tuple[int, _Sum]]:
+    """All from a level on, with their indent; with `agent` those that are inside of one of that name."""
+    ahead = [(0, not agent, one) for one in reversed(level.values())]
+    while ahead:  # they may be nested deeper than functions may
+        indent, inside, one = ahead.pop()
+        inside = inside or (one.first.kind, one.first.name) == (AGENT, agent)
         if inside:
             yield indent, one
-        yield from _below(one.below, indent + 2 * inside, "" if inside else agent)
+        ahead += [(indent + 2 * inside, inside, below) for below in reversed(one.below.values())]

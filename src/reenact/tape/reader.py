@@ -385,19 +385,20 @@ class _Builder:
     def _marked(self, record: ev.Mark) -> None:
         marks, lane = self._recording.marks, self._lanes[record.lane]
         kind, site = ev.MarkKind(record.kind), self._sites.get(record.site)
-        begins = kind in (ev.MarkKind.AGENT, ev.MarkKind.STEP)
-        if not -1 <= max(record.mark, record.within) < len(marks) + begins or min(record.mark, record.within) < -1:
-            raise IndexError(record.mark)
         match kind:
-            case ev.MarkKind.INSIDE:
-                lane.mark = record.mark
-                return
-            case ev.MarkKind.ENDED:
-                marks[record.mark].ended, marks[record.mark].error = record.at, record.name
-                return
             case ev.MarkKind.AGENT | ev.MarkKind.STEP:
+                if record.mark != len(marks) or not -1 <= record.within < len(marks):
+                    raise IndexError(record.mark)
                 attributes, within = record.attributes, record.within
                 marks.append(Marked(kind, record.name, attributes, within, lane.path, site, record.at))
+            case ev.MarkKind.ENDED | ev.MarkKind.INSIDE:
+                if not -(kind is ev.MarkKind.INSIDE) <= record.mark < len(marks):
+                    raise IndexError(record.mark)
+                if kind is ev.MarkKind.INSIDE:
+                    lane.mark = record.mark
+                else:
+                    marks[record.mark].ended, marks[record.mark].error = record.at, record.name
+                return
             case ev.MarkKind.SESSION:
                 self._recording.session = record.name
             case ev.MarkKind.TAGS:

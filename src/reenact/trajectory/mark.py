@@ -58,9 +58,9 @@ def way(marks: Sequence[Mark], number: int | None) -> list[Mark]:
     """The mark of that number and those around it, outermost first; empty for none."""
     found: list[Mark] = []
     while number is not None:
-        found.insert(0, marks[number])
+        found.append(marks[number])
         number = marks[number].within
-    return found
+    return found[::-1]
 
 
 def agent_of(marks: Sequence[Mark], number: int | None) -> str:
