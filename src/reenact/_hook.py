@@ -13,6 +13,10 @@ def start() -> None:
         from reenact.launch import child
 
         child.start(spec)
+    elif "REENACT_JOIN" in os.environ:
+        from reenact.launch import joined
+
+        joined.start(os.environ.pop("REENACT_JOIN"))
     elif "REENACT_CALL" in os.environ:
         # a replay that begins later, with a function or a block: what comes before it may not connect either
         from reenact.seams.sockets.watch import watch

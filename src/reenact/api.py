@@ -32,7 +32,7 @@ from reenact.launch import manifest as manifests
 from reenact.launch.command import Command
 from reenact.launch.manifest import Manifest
 from reenact.launch.settings import Settings
-from reenact.launch.spec import CALL, Report, Spec
+from reenact.launch.spec import CALL, OFF, Report, Spec
 from reenact.seams.concurrency import asyncio as asyncio_seam
 from reenact.seams.install import Installed
 from reenact.seams.sockets.watch import watch
@@ -44,8 +44,6 @@ from reenact.tape.writer import TapeWriter
 __all__ = ["record", "tool"]
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-_OFF = ("false", "0", "off", "no")
 
 
 class _Process:
@@ -117,7 +115,7 @@ def _expected() -> tuple[Spec, str] | None:
     if text is None:
         return None
     spec = msgspec.json.decode(text, type=Spec)
-    child.restore_hash_seed(spec)
+    child.restore_hash_seed(spec.hash_seed)
     from reenact.tape.reader import read  # noqa: PLC0415  only in a replay
 
     return spec, manifests.decode(read(Path(spec.tape)).manifest).entry
@@ -166,7 +164,7 @@ class Run:
 
     def begin(self) -> None:
         """Starts recording, or the replay that this process was started for. Never raises in recording."""
-        if os.environ.get("REENACT_ENABLED", "").lower() in _OFF or get_lane() is not None:
+        if os.environ.get("REENACT_ENABLED", "").lower() in OFF or get_lane() is not None:
             return
         expected = _process().expected
         if expected is not None:

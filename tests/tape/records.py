@@ -61,6 +61,7 @@ each: dict[type[ev.Record], st.SearchStrategy[ev.AnyRecord]] = {
         small,
         st.lists(st.tuples(small, st.dictionaries(st.text(max_size=9), st.binary(max_size=8))), max_size=2),
     ),
+    ev.Child: st.builds(ev.Child, small, st.text(max_size=9), st.none() | small),
     ev.Changed: st.builds(ev.Changed, small, saws),
     ev.Content: st.builds(ev.Content, st.binary(max_size=9), st.binary(max_size=20)),
     ev.Aside: st.builds(ev.Aside, small, small, st.text(max_size=9)),

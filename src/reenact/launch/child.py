@@ -7,7 +7,7 @@ import contextlib
 import gc
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -31,6 +31,7 @@ from reenact.seams.install import Installed
 from reenact.seams.sockets.watch import watch
 from reenact.seams.system.children import Others
 from reenact.seams.system.files import Files
+from reenact.seams.system.joining import Joined, Start
 from reenact.tape.close import faults_beside
 from reenact.tape.event import Ended, Failed, Snapshot
 from reenact.tape.reader import read
@@ -42,10 +43,14 @@ def start(text: str) -> None:
     """Starts what `REENACT_SPEC` asks for. Called by the start-up hook, before the program."""
     spec = msgspec.json.decode(text, type=Spec)
     del os.environ[SPEC]
-    restore_hash_seed(spec)
-    session = session_of(spec)
+    restore_hash_seed(spec.hash_seed)
+    begin_program(session_of(spec), spec, Path(spec.tape).parent)
+
+
+def begin_program(session: Session, spec: Spec, store: Path) -> None:
+    """All that this process does from now on is in the session. `store` holds the tapes, which are no part of a run."""
     tape = session.plan.prefix
-    files = Files(session, Path(spec.tape).parent) if session.recording else None
+    files = Files(session, store) if session.recording else None
     workspace = Workspace.enter(tape, Path(spec.report).parent) if tape is not None else None
 
     def end() -> None:
@@ -58,15 +63,15 @@ def start(text: str) -> None:
     # Registered first, so called last, after everything that the program registers
     atexit.register(finish)
     others = _Both(session, files, workspace) if files is not None and workspace is not None else files or workspace
-    begin(session, spec, finish, files, others)
+    begin(session, spec, finish, store, files, others)
 
 
-def restore_hash_seed(spec: Spec) -> None:
+def restore_hash_seed(given: str | None) -> None:
     """Lets the program see PYTHONHASHSEED as its user set it: the parent set it for this process alone."""
-    if spec.hash_seed is None:
+    if given is None:
         os.environ.pop("PYTHONHASHSEED", None)
     else:
-        os.environ["PYTHONHASHSEED"] = spec.hash_seed
+        os.environ["PYTHONHASHSEED"] = given
 
 
 def session_of(spec: Spec) -> Session:
@@ -105,6 +110,7 @@ def begin(
     session: Session,
     spec: Spec,
     finish: Callable[[], None],
+    store: Path,
     files: Files | None = None,
     others: Others | None = None,
 ) -> None:
@@ -114,7 +120,8 @@ def begin(
     installed.bound(spec.boundaries, session.note)
     if session.recording:
         installed.offspring = partial(_offspring, Path(spec.tape), installed)
-    installed.take_process(session, spec.terminal, finish, Path(spec.tape).parent, files, others)
+        installed.join = partial(_join, Path(spec.tape), store, spec.deep)
+    installed.take_process(session, spec.terminal, finish, store, files, others)
     tape = session.plan.prefix
     where = manifests.decode(tape.manifest).machine if tape is not None else None
     if where is not None:
@@ -132,6 +139,12 @@ def _offspring(tape: Path, installed: Installed, name: str) -> Joining:
     from reenact.launch.offspring import Offspring  # noqa: PLC0415  few programs start processes
 
     return Offspring.of(tape, installed, name)
+
+
+def _join(tape: Path, store: Path, deep: bool, start: Start, lanes: Iterator[str]) -> Joined:  # noqa: FBT001
+    from reenact.launch.joining import Inviting  # noqa: PLC0415  few programs start others
+
+    return Inviting(tape, store, deep=deep)(start, lanes)
 
 
 def _once_here(function: Callable[[], None]) -> Callable[[], None]:

@@ -10,13 +10,13 @@ import sys
 from pathlib import Path
 
 _RECORD = "REENACT_RECORD"
-_NAMES = ("reenact", "reenact.exe")
+_NAMES = ("reenact", "reenact.exe", "pip", "pip3")
 
 
 def record() -> None:
     """Replaces this process by `reenact record -- <its own command line>`, if that can be recorded."""
     words = sys.orig_argv[1:]
-    if not _is_program(words) or _is_ours(words):
+    if not _is_program(words) or is_tooling(words):
         return
     env = {name: value for name, value in os.environ.items() if name != _RECORD}
     os.execve(sys.executable, [sys.executable, "-m", "reenact", "record", "--", sys.executable, *words], env)  # noqa: S606
@@ -35,7 +35,7 @@ def _is_program(words: list[str]) -> bool:
     return False
 
 
-def _is_ours(words: list[str]) -> bool:
+def is_tooling(words: list[str]) -> bool:
     """Whether the command is reenact itself, or Python's own tooling that starts it."""
     module = words[words.index("-m") + 1] if "-m" in words[:-1] else ""
     script = next((Path(word).name for word in words if not word.startswith("-")), "")

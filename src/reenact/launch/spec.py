@@ -19,6 +19,9 @@ SPEC = "REENACT_SPEC"
 CALL = "REENACT_CALL"
 """As `SPEC`, for a replay that begins when the recorded function or block begins, not with the program."""
 
+OFF = ("false", "0", "off", "no")
+"""What REENACT_ENABLED says where nothing is to be recorded."""
+
 
 class Spec(msgspec.Struct, frozen=True):
     """What is asked of the process. `tape` is written to or read from; `report` is where a replay reports.

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import os
+import platform
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from reenact import __version__, _real
 from reenact.launch import interpreter
@@ -26,11 +30,8 @@ def survey(
     command: Command, run_id: str, name: str, boundaries: Iterable[str] = (), side_traffic: Iterable[str] = ()
 ) -> Manifest:
     """The manifest of a run that is about to start."""
-    given = os.environ.get("PYTHONHASHSEED", "")
-    chosen = given if given.isdigit() else str(int.from_bytes(_real.urandom(4), "big") % _MAX_SEED)
     commit, diff = _git(Path.cwd())
-    environment = {key: value for key, value in os.environ.items() if not key.startswith(_OURS)}
-    secrets = sorted(key for key in environment if is_secret_name(key))
+    environment, secrets = _environment()
     runs_it = interpreter.of(command.python)
     return Manifest(
         run_id=run_id,
@@ -43,9 +44,9 @@ def survey(
         cwd=str(Path.cwd()),
         flags=list(command.flags),
         target=list(command.target),
-        hash_seed=chosen,
+        hash_seed=hash_seed(os.environ.get("PYTHONHASHSEED")),
         hash_seed_set="PYTHONHASHSEED" in os.environ,
-        environment={key: redact_value(value) for key, value in environment.items() if key not in secrets},
+        environment=environment,
         secrets=secrets,
         packages=runs_it.packages,
         sources=_sources(command.target),
@@ -56,6 +57,45 @@ def survey(
         boundaries=list(boundaries),
         side_traffic=list(side_traffic),
     )
+
+
+def hash_seed(given: str | None) -> str:
+    """The hash seed of a process: the one that its user has chosen, or any."""
+    if given is not None and given.isdigit():
+        return given
+    return str(int.from_bytes(_real.urandom(4), "big") % _MAX_SEED)
+
+
+def inherited(run: Manifest, command: Command, **own: Any) -> Manifest:
+    """The manifest of this process, which a run has started: what it has of its own, and the rest as that has it."""
+    environment, secrets = _environment()
+    same_packages = Path(command.python).parent == Path(run.executable).parent
+    return msgspec.structs.replace(
+        run,
+        started=_real.time_ns(),
+        python=platform.python_version(),
+        executable=command.python,
+        cwd=str(Path.cwd()),
+        flags=list(command.flags),
+        target=list(command.target),
+        entry="",
+        environment=environment,
+        secrets=secrets,
+        packages={} if same_packages else interpreter.of(command.python).packages,
+        sources=_sources(command.target),
+        git_commit="",
+        git_diff="",
+        terminal=(_real.isatty(0), _real.isatty(1), _real.isatty(2)),
+        machine=_machine(),
+        **own,
+    )
+
+
+def _environment() -> tuple[dict[str, str], list[str]]:
+    """What of the environment of this process goes on tape: variables, and the names of those that are secret."""
+    found = {key: value for key, value in os.environ.items() if not key.startswith(_OURS)}
+    secrets = sorted(key for key in found if is_secret_name(key))
+    return {key: redact_value(value) for key, value in found.items() if key not in secrets}, secrets
 
 
 def _machine() -> Machine:

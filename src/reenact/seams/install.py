@@ -25,6 +25,7 @@ from reenact.seams.system import (
     collector,
     entropy,
     files,
+    joining,
     loop_children,
     machine,
     native,
@@ -82,6 +83,7 @@ class Installed:
         self._seams = dict(SEAMS)
         self._processes: processes.Processes | None = None
         self.offspring: processes.Offspring | None = None
+        self.join: joining.Join | None = None
         self._shared = False
         self._tools: dict[str, list[list[str]]] = {}
         self._note: Callable[[str, str], None] | None = None
@@ -131,7 +133,7 @@ class Installed:
             native.watch(session, self._patches)
         files.meet_listings(self._patches, session, store)
         sqlite.install(self._patches, session, recorded)
-        seam = children.install(self._patches, session, others)
+        seam = children.install(self._patches, session, others, self.join)
         loop_children.install(self._patches, session, seam)
         self._meet_processes(session, seam)
 

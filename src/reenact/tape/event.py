@@ -358,6 +358,17 @@ class Locals(Record, frozen=True, array_like=True, tag=23):
     frames: list[tuple[int, dict[str, bytes]]]
 
 
+class Child(Record, frozen=True, array_like=True, tag=27):
+    """A Python that the run started, by that event, records itself; its main lane is that `lane`.
+
+    With a `status`, it has ended by that event.
+    """
+
+    event: int
+    lane: str
+    status: int | None = None
+
+
 AnyRecord = (
     Start
     | LaneBorn
@@ -383,4 +394,5 @@ AnyRecord = (
     | Aside
     | AsidePart
     | Locals
+    | Child
 )

@@ -77,7 +77,10 @@ class LaneLog:
 
 @dataclass(slots=True)
 class Recording:
-    """A whole tape in memory. `ticks` is the order in which the run saw things; side traffic's are `passable`."""
+    """A whole tape in memory. `ticks` is the order in which the run saw things; side traffic's are `passable`.
+
+    `joined` are the Pythons that record themselves, by the event that started them; `statuses` how they ended, by lane.
+    """
 
     path: Path
     summary: dict[str, str | int]
@@ -97,6 +100,8 @@ class Recording:
     contents: dict[bytes, bytes] = field(default_factory=dict)
     changed: dict[int, list[ev.Saw]] = field(default_factory=dict)
     left: dict[str, ev.Left] = field(default_factory=dict)
+    joined: dict[int, list[ev.Child]] = field(default_factory=dict)
+    statuses: dict[str, int] = field(default_factory=dict)
     ended: ev.Ended | None = None
     status: int | None = None
     digest: bytes = GENESIS
@@ -319,6 +324,10 @@ class _Builder:
                     recording.changed.setdefault(record.event, []).append(record.found)
                 case ev.Left():
                     recording.left[record.path] = record
+                case ev.Child(status=None):
+                    recording.joined.setdefault(record.event, []).append(record)
+                case ev.Child(status=int(status)):
+                    recording.statuses[record.lane] = status
                 case ev.Ended():
                     recording.ended = record
                 case ev.Exited():

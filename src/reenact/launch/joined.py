@@ -1,0 +1,76 @@
+"""Inside a Python that a recorded run has started: begins the recording of this process, which is part of that run."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from reenact import __version__
+from reenact.engine import plan as plans
+from reenact.engine.session import Session
+from reenact.launch import child, command, world
+from reenact.launch import manifest as manifests
+from reenact.launch.gathering import folder_of
+from reenact.launch.joining import Invitation
+from reenact.launch.manifest import Manifest
+from reenact.launch.spec import Spec
+from reenact.tape.close import faults_beside
+from reenact.tape.event import Start
+from reenact.tape.reader import records
+from reenact.tape.store import Store
+from reenact.tape.writer import TapeWriter
+
+
+def start(text: str) -> None:
+    """Begins what an invitation asks for. Called by the start-up hook, before the program."""
+    invitation = msgspec.json.decode(text, type=Invitation)
+    hash_seed = os.environ.get("PYTHONHASHSEED", "")
+    child.restore_hash_seed(invitation.hash_seed)
+    if invitation.reenact != __version__:
+        return
+    run = Path(invitation.tape)
+    program = command.Command(sys.executable, *command.split(tuple(sys.orig_argv[1:])))
+    with _faults_told(run, program.name):
+        run_id, tape = Store(folder_of(run)).new(program.name)
+        manifest = world.inherited(
+            _manifest_of(run),
+            program,
+            run_id=run_id,
+            name=program.name,
+            hash_seed=hash_seed,
+            hash_seed_set=invitation.hash_seed is not None,
+        )
+        writer = TapeWriter.create(tape, run_id, program.name, manifest.started)
+        writer.add(Start(manifests.encode(manifest)))
+        session = Session(plans.RECORD, writer)
+        session.commit()
+        spec = Spec(
+            "record",
+            str(tape),
+            terminal=manifest.terminal,
+            boundaries=manifest.boundaries,
+            side_traffic=manifest.side_traffic,
+            deep=invitation.deep,
+        )
+        child.begin_program(session, spec, Path(invitation.store))
+
+
+@contextlib.contextmanager
+def _faults_told(run: Path, name: str) -> Iterator[None]:
+    """A fault of ours never reaches the agent: the run that started this process tells it."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001
+        with contextlib.suppress(OSError), faults_beside(run).open("a", encoding="utf-8") as file:
+            file.write(f"{name} is not on tape whole: {type(error).__name__}: {error}\n")
+
+
+def _manifest_of(run: Path) -> Manifest:
+    """What the run is that is on that tape, which is still being written."""
+    first = next(records(run))
+    return manifests.decode(first.manifest if isinstance(first, Start) else b"")
