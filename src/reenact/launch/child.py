@@ -19,7 +19,7 @@ from reenact.engine import plan as plans
 from reenact.engine.boundary import WRITTEN
 from reenact.engine.failure import encode
 from reenact.engine.lane import MUTED, enter
-from reenact.engine.session import Session
+from reenact.engine.session import Birth, Session
 from reenact.engine.side.traffic import SideTraffic
 from reenact.launch import manifest as manifests
 from reenact.launch import running
@@ -128,10 +128,10 @@ def begin(
     enter(session.main)
 
 
-def _offspring(tape: Path, installed: Installed, name: str) -> Joining:
+def _offspring(tape: Path, installed: Installed, birth: Birth) -> Joining:
     from reenact.launch.offspring import Offspring  # noqa: PLC0415  few programs start processes
 
-    return Offspring.of(tape, installed, name)
+    return Offspring.of(tape, installed, birth)
 
 
 def _once_here(function: Callable[[], None]) -> Callable[[], None]:
