@@ -10,7 +10,7 @@ from pathlib import Path
 from hypothesis import strategies as st
 
 from reenact.tape import event as ev
-from reenact.tape.journal import Packer, Piece, unpack
+from reenact.tape.journal import Packer, Piece, fold, unpack
 from reenact.tape.writer import TapeWriter
 
 small = st.integers(0, 2**63 - 1)
@@ -66,6 +66,11 @@ each: dict[type[ev.Record], st.SearchStrategy[ev.AnyRecord]] = {
     ev.Content: st.builds(ev.Content, st.binary(max_size=9), st.binary(max_size=20)),
     ev.Aside: st.builds(ev.Aside, small, small, st.text(max_size=9)),
     ev.AsidePart: st.builds(ev.AsidePart, small, small, small, st.none() | failures),
+    ev.Kin: st.builds(
+        lambda name, data: next(fold("0.1", name, [[ev.Content(b"", data)]])),
+        st.text(max_size=9),
+        st.binary(max_size=99),
+    ),
     ev.Left: st.builds(ev.Left, st.text(max_size=9), small, small, small, st.binary(max_size=9)),
 }
 records = st.one_of(*each.values())

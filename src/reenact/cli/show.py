@@ -42,6 +42,7 @@ def command(run: str, step: int | None, event: int | None, store_dir: str | None
     """  # noqa: D301  \b tells click not to wrap
     from reenact.errors import UsageError
     from reenact.tape.reader import read
+    from reenact.tape.whole import whole
     from reenact.trajectory import trajectory
 
     name, number = _place(run)
@@ -54,7 +55,7 @@ def command(run: str, step: int | None, event: int | None, store_dir: str | None
     recording = read(path)
     found = trajectory(recording)
     if event is not None:
-        _event(recording, found, event, as_json=as_json)
+        _event(whole(recording), found, event, as_json=as_json)
     elif step is not None:
         _step(recording, found, step, as_json=as_json)
     else:

@@ -10,7 +10,7 @@ import os
 import traceback
 from collections.abc import Callable
 from types import CodeType, FrameType
-from typing import Protocol
+from typing import NamedTuple, Protocol
 from weakref import WeakSet
 
 from reenact import _real
@@ -55,10 +55,27 @@ class Look(Protocol):
         """What has been compared, and which variables differed."""
 
 
+class Birth(NamedTuple):
+    """Which process of a run this is: the path and the name of its main lane, and when the run began (monotonic, ns).
+
+    The clock is one for all processes of a machine, so that their times are those of the run.
+    """
+
+    path: str
+    name: str
+    began: int
+
+    @classmethod
+    def of_run(cls) -> Birth:
+        """The first process of a run that begins now."""
+        return cls("0", "main", _real.monotonic_ns())
+
+
 class Session:
     """One run. `writer` is given when the run is being recorded, `plan.prefix` when there is a tape to serve from.
 
     `exclusive`: the whole process is this run, so that state of the interpreter (generators, say) belongs to it.
+    `birth` is given to a process that a run has started, and that is a session of its own.
     """
 
     def __init__(
@@ -68,7 +85,9 @@ class Session:
         normalizers: tuple[Normalizer, ...] = (),
         *,
         exclusive: bool = True,
+        birth: Birth | None = None,
     ) -> None:
+        birth = birth or Birth.of_run()
         self.plan = plan
         self.writer = writer
         self.exclusive = exclusive
@@ -77,7 +96,7 @@ class Session:
         self.reordered = Reordered(tape, plan.schedule) if tape is not None and plan.schedule is not None else None
         self.order = self.reordered or (Order() if tape is None else Order(tape.forced, tape.passable))
         self.side = SideTraffic()
-        self.began = _real.monotonic_ns()
+        self.began = birth.began
         self.dirty: dict[Lane, bool] = {}  # a set; but to put something in a dict takes no call, see `Drawn`
         self.divergences: list[Divergence] = []
         self.drifts: dict[str, int] = {}
@@ -115,7 +134,7 @@ class Session:
         self.committed = 0  # when that was last done: ns since the run began
         self.now = 0
         _SESSIONS.add(self)
-        self.main = self.bear("0", "main")
+        self.main = self.bear(birth.path, birth.name)
         self.order.begin(self.strand())
         self.order.handed = self.handed
 
@@ -453,7 +472,7 @@ class Session:
         notes = [f"{name} waits for tick {tick}" for tick, name in self.order.waiting().items()]
         if tape is not None and self.order.cursor < len(tape.ticks):
             notes.insert(0, f"the tape goes on with tick {self.order.cursor}: {_tell(tape, self.order.cursor)}")
-        self.latch(Divergence(What.STUCK, "0", notes=tuple(notes)))
+        self.latch(Divergence(What.STUCK, self.main.path, notes=tuple(notes)))
         raise DivergenceError("every lane waits, and the tape's next outcome is for none of them")
 
     def stay(self) -> None:

@@ -19,7 +19,7 @@ from reenact.engine import plan as plans
 from reenact.engine.boundary import WRITTEN
 from reenact.engine.failure import encode
 from reenact.engine.lane import MUTED, enter
-from reenact.engine.session import Session
+from reenact.engine.session import Birth, Session
 from reenact.engine.side.traffic import SideTraffic
 from reenact.launch import manifest as manifests
 from reenact.launch import running
@@ -120,7 +120,7 @@ def begin(
     installed.bound(spec.boundaries, session.note)
     if session.recording:
         installed.offspring = partial(_offspring, Path(spec.tape), installed)
-        installed.join = partial(_join, Path(spec.tape), store, spec.deep)
+        installed.join = partial(_join, Path(spec.tape), store, session.began, spec.deep)
     installed.take_process(session, spec.terminal, finish, store, files, others)
     tape = session.plan.prefix
     where = manifests.decode(tape.manifest).machine if tape is not None else None
@@ -135,16 +135,16 @@ def begin(
     enter(session.main)
 
 
-def _offspring(tape: Path, installed: Installed, name: str) -> Joining:
+def _offspring(tape: Path, installed: Installed, birth: Birth) -> Joining:
     from reenact.launch.offspring import Offspring  # noqa: PLC0415  few programs start processes
 
-    return Offspring.of(tape, installed, name)
+    return Offspring.of(tape, installed, birth)
 
 
-def _join(tape: Path, store: Path, deep: bool, start: Start, lanes: Iterator[str]) -> Joined:  # noqa: FBT001
+def _join(tape: Path, store: Path, began: int, deep: bool, start: Start, lanes: Iterator[str]) -> Joined:  # noqa: FBT001
     from reenact.launch.joining import Inviting  # noqa: PLC0415  few programs start others
 
-    return Inviting(tape, store, deep=deep)(start, lanes)
+    return Inviting(tape, store, began, deep=deep)(start, lanes)
 
 
 def _once_here(function: Callable[[], None]) -> Callable[[], None]:

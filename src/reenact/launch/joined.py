@@ -12,16 +12,16 @@ import msgspec
 
 from reenact import __version__
 from reenact.engine import plan as plans
-from reenact.engine.session import Session
+from reenact.engine.session import Birth, Session
+from reenact.engine.side.traffic import SideTraffic
 from reenact.launch import child, command, world
 from reenact.launch import manifest as manifests
-from reenact.launch.gathering import folder_of
 from reenact.launch.joining import Invitation
 from reenact.launch.manifest import Manifest
 from reenact.launch.spec import Spec
 from reenact.tape.close import faults_beside
 from reenact.tape.event import Start
-from reenact.tape.reader import records
+from reenact.tape.reader import folder_of, records
 from reenact.tape.store import Store
 from reenact.tape.writer import TapeWriter
 
@@ -47,7 +47,8 @@ def start(text: str) -> None:
         )
         writer = TapeWriter.create(tape, run_id, program.name, manifest.started)
         writer.add(Start(manifests.encode(manifest)))
-        session = Session(plans.RECORD, writer)
+        session = Session(plans.RECORD, writer, birth=Birth(invitation.lane, program.name, invitation.began))
+        session.side = SideTraffic(manifest.side_traffic)
         session.commit()
         spec = Spec(
             "record",

@@ -36,6 +36,7 @@ Env = dict[str, str]
 class Invitation(msgspec.Struct, frozen=True):
     """What a process gets along. `tape` is that of the run that starts it, `lane` its main lane in there.
 
+    `began` is when the run began (monotonic, ns).
     `hash_seed` is PYTHONHASHSEED as the program is to see it. `outputs` are device and number of stdout and stderr of
     the run: by that a process knows whether its own are the same. `passed`: it gets other descriptors, too.
     """
@@ -44,6 +45,7 @@ class Invitation(msgspec.Struct, frozen=True):
     tape: str
     store: str
     lane: str
+    began: int
     hash_seed: str | None
     outputs: list[tuple[int, int]]
     deep: bool = False
@@ -53,9 +55,10 @@ class Invitation(msgspec.Struct, frozen=True):
 class Inviting:
     """Of one run, whose tape is being written."""
 
-    def __init__(self, tape: Path, store: Path, *, deep: bool) -> None:
+    def __init__(self, tape: Path, store: Path, began: int, *, deep: bool) -> None:
         self._tape = tape
         self._store = store
+        self._began = began
         self._deep = deep
 
     def __call__(self, start: Start, lanes: Iterator[str]) -> Joined:
@@ -109,7 +112,15 @@ class Inviting:
         given = env.get(_SEED)
         outputs = [_identity(1), _identity(2)]
         invitation = Invitation(
-            __version__, str(self._tape), str(self._store), lane, given, outputs, self._deep, start.passed
+            __version__,
+            str(self._tape),
+            str(self._store),
+            lane,
+            self._began,
+            given,
+            outputs,
+            deep=self._deep,
+            passed=start.passed,
         )
         return {JOIN: msgspec.json.encode(invitation).decode(), _SEED: world.hash_seed(given)}
 

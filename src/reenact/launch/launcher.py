@@ -16,7 +16,7 @@ import msgspec
 from reenact import _real
 from reenact.engine.schedule import Schedule
 from reenact.errors import ArgumentError, UsageError
-from reenact.launch import closing, entry, gathering, interpreter, running, supervise, world
+from reenact.launch import closing, entry, interpreter, running, supervise, world
 from reenact.launch import manifest as manifests
 from reenact.launch.command import Command
 from reenact.launch.manifest import Manifest
@@ -106,7 +106,7 @@ def record(command: Command, store: Store, name: str | None = None, *, deep: boo
         raise UsageError(NOT_STARTED.format(python=command.python, reason=error.strerror)) from error
     finally:
         writer.close()  # held until now, so that the tape is seen to be written throughout
-    recording = closing.close(path, status, gathering.gathered(path))
+    recording = closing.close(path, status)
     if not recording.lanes and (status == HOOK_FAILED or not _hook_runs(command)):
         store.remove(path)
         raise UsageError(NOT_RECORDED if status == HOOK_FAILED else HOOK_MISSING.format(python=command.python))

@@ -1,14 +1,13 @@
-"""What the processes of a recorded run do themselves: each is on a tape of its own, in a folder beside the run's tape.
+"""What the processes of a recorded run do themselves: each writes a tape of its own, in a folder beside the run's tape.
 
-The program that started them sees only what comes from them, and that is on its own tape. So a replay of it needs none
-of these. They are there to be read: they hold the models that were asked, and what was written to the terminal.
+When the run is over, that is folded into the run's (`gathering.py`).
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +16,14 @@ import msgspec
 from reenact import _real
 from reenact.engine import plan as plans
 from reenact.engine.lane import enter, leave, muted
-from reenact.engine.session import Session
+from reenact.engine.session import Birth, Session
 from reenact.launch import entry
 from reenact.launch import manifest as manifests
-from reenact.launch.gathering import folder_of
 from reenact.seams.install import Installed
 from reenact.seams.sockets.watch import watch
 from reenact.tape.close import faults_beside
 from reenact.tape.event import Ended, Start
-from reenact.tape.reader import read
+from reenact.tape.reader import folder_of, read
 from reenact.tape.store import SUFFIX, Store
 from reenact.tape.writer import TapeWriter
 
@@ -33,38 +31,39 @@ from reenact.tape.writer import TapeWriter
 class Offspring:
     """What a process that is started gets along, so that it records itself. It is pickled where that is a fresh one."""
 
-    def __init__(self, folder: Path, manifest: bytes, name: str, installed: Installed) -> None:
+    def __init__(self, folder: Path, manifest: bytes, birth: Birth, installed: Installed) -> None:
         self._folder = folder
         self._manifest = manifest
-        self._name = name
+        self._birth = birth
         self._installed = installed
         self._session: Session | None = None
 
     @classmethod
-    def of(cls, tape: Path, installed: Installed, name: str) -> Offspring:
+    def of(cls, tape: Path, installed: Installed, birth: Birth) -> Offspring:
         """What a process of the run on that tape gets along."""
-        return cls(folder_of(tape), manifest_of(tape), name, installed)
+        return cls(folder_of(tape), manifest_of(tape), birth, installed)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _arrive, (str(self._folder), self._manifest, self._name)
+        return _arrive, (str(self._folder), self._manifest, *self._birth)
 
     def begin(self, *, fresh: bool = False) -> None:
         """Begins the run of this process, which is no fork if `fresh`. What `recorded` encloses is in it."""
         with muted(), self._faults_told():
             if fresh:
                 self._installed.install()
-            run_id, path = Store(self._folder).new(self._name)
+            run_id, path = Store(self._folder).new(self._birth.name)
             manifest = msgspec.structs.replace(
                 manifests.decode(self._manifest),
                 run_id=run_id,
-                name=self._name,
+                name=self._birth.name,
                 started=_real.time_ns(),
-                entry=entry.process(self._name),
+                entry=entry.process(self._birth.name),
             )
-            writer = TapeWriter.create(path, run_id, self._name, manifest.started)
+            writer = TapeWriter.create(path, run_id, self._birth.name, manifest.started)
             writer.add(Start(manifests.encode(manifest)))
-            session = Session(plans.RECORD, writer, exclusive=False)
+            session = Session(plans.RECORD, writer, exclusive=False, birth=self._birth)
             session.commit()
+            self._installed.offspring = partial(Offspring.of, path, self._installed)
             self._installed.join_process(session)
             self._installed.bound(manifest.boundaries, session.note)
             watch(session)
@@ -104,12 +103,12 @@ class Offspring:
         except Exception as error:  # noqa: BLE001
             beside = faults_beside(self._folder.with_suffix(SUFFIX))
             with contextlib.suppress(OSError), beside.open("a", encoding="utf-8") as file:
-                file.write(f"{self._name} is not on tape whole: {type(error).__name__}: {error}\n")
+                file.write(f"{self._birth.name} is not on tape whole: {type(error).__name__}: {error}\n")
 
 
-def _arrive(folder: str, manifest: bytes, name: str) -> Offspring:
+def _arrive(folder: str, manifest: bytes, path: str, name: str, began: int) -> Offspring:
     """In a fresh process, before the rest of what it is to do is unpickled."""
-    offspring = Offspring(Path(folder), manifest, name, Installed())
+    offspring = Offspring(Path(folder), manifest, Birth(path, name, began), Installed())
     offspring.begin(fresh=True)
     return offspring
 

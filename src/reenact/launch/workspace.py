@@ -64,7 +64,7 @@ class Workspace:
         for path, left in self._tape.left.items():
             now = _left(path)
             if (now.kind, now.digest) != (left.kind, left.digest):
-                yield Divergence(What.FILE, "0", expected=_told(left), actual=_told(now))
+                yield Divergence(What.FILE, self._tape.main, expected=_told(left), actual=_told(now))
 
 
 def _folders_for(tape: Recording) -> list[str]:

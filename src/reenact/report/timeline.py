@@ -42,10 +42,10 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
 def text(run: Run, trajectory: Trajectory, *, now: int, width: int, paint: Paint) -> Iterator[str]:
     """The timeline for a terminal, line by line."""
     yield from runs.text(run, now=now, width=width, paint=paint)
-    lanes = {lane.path: lane.name for lane in run.lanes} if len(run.lanes) > 1 else {}
+    lanes = runs.named(run) if len(run.lanes) > 1 else {}
     view = _View(run, lanes, width, paint)
     items: list[Step | Entry] = [*trajectory.steps, *trajectory.outside]
-    items.sort(key=lambda item: item.attempts[0] if isinstance(item, Step) else item.event)
+    items.sort(key=lambda item: (item.began, item.attempts[0] if isinstance(item, Step) else item.event))
     for outside, group in groupby(items, key=lambda item: isinstance(item, Entry)):
         if outside:
             lines = list(view.others(item for item in group if isinstance(item, Entry)))

@@ -161,7 +161,7 @@ class Installed:
         if self._processes is None:
             self._meet_processes(session, seam)
         else:
-            self._processes.join(session, seam)
+            self._processes.join(session, seam, self.offspring)
         self.share_process()
 
     def _meet_processes(self, session: Session, seam: children.Children) -> None:

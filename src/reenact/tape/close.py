@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from itertools import chain
 from pathlib import Path
@@ -12,15 +12,14 @@ from pathlib import Path
 import msgspec
 
 from reenact.tape import event as ev
-from reenact.tape.journal import ClosePacker, Piece, unpack, weight
-from reenact.tape.reader import Event, Recording, read
+from reenact.tape.journal import ClosePacker, Piece, stretches, unpack
+from reenact.tape.reader import RECORDING, Event, Recording, read
+from reenact.tape.whole import whole
 
 Count = Callable[[Recording], Mapping[str, int]]
 
 UNKNOWN_STATUS = -999
-RECORDING = "recording"
 _LARGE_BYTES = 64 * 1024 * 1024  # a tape beyond this is packed less closely: somebody waits for it
-_PIECE_BYTES = 128 * 1024
 
 
 class _Status(msgspec.Struct):
@@ -36,10 +35,17 @@ _program_of = msgspec.json.Decoder(_Program).decode
 _status_of = msgspec.json.Decoder(_Status).decode
 
 
-def close(path: Path, status: int | None, count: Count | None = None, notes: Iterable[ev.Note] = ()) -> Recording:
+def close(
+    path: Path,
+    status: int | None,
+    count: Count | None = None,
+    notes: Iterable[ev.Note] = (),
+    kin: Iterable[ev.Kin] = (),
+) -> Recording:
     """Ends the tape of a run whose process is gone. `status` is its exit status, None when nobody saw it.
 
-    `count` gives further rows of the table `run`: what those count who know what the bytes mean. `notes` are added.
+    `count` gives further rows of the table `run`: what those count who know what the bytes mean. `notes` are added, and
+    `kin`: what the processes of the run did.
     The journal is packed anew: while it was written each commit had to be readable by itself, and the
     agent waited for it.
     Closing a closed tape changes nothing.
@@ -57,6 +63,10 @@ def close(path: Path, status: int | None, count: Count | None = None, notes: Ite
         for note in notes:
             extra.append(note)
             recording.notes.append((note, None))
+        for stretch in kin:
+            extra.append(stretch)
+            recording.kin.setdefault(stretch.lane, []).append(stretch)
+        recording.summary["status"] = outcome(recording)
         recording.summary.update(summary_of(recording) | dict(count(recording) if count is not None else {}))
         _rewrite(path, recording, extra)
         faults.unlink(missing_ok=True)
@@ -102,7 +112,9 @@ def _rewrite(path: Path, recording: Recording, extra: list[ev.AnyRecord]) -> Non
         old = [Piece(*row) for row in db.execute("SELECT id, segment, data, chain FROM piece ORDER BY id")]
         large = sum(len(piece.data) for piece in old) > _LARGE_BYTES
         db.execute("DELETE FROM piece")
-        for piece in _packed(chain(unpack(old), [extra]), ClosePacker(large=large)):
+        packer = ClosePacker(large=large)
+        for records in stretches(chain(unpack(old), ([record] for record in extra))):
+            piece = packer.pack(records)
             db.execute("INSERT INTO piece VALUES (?, ?, ?, ?)", (piece.id, piece.segment, piece.data, piece.chain))
             recording.pieces, recording.digest = piece.id, piece.chain
         db.executemany("INSERT OR REPLACE INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows_of(recording))
@@ -113,30 +125,17 @@ def _rewrite(path: Path, recording: Recording, extra: list[ev.AnyRecord]) -> Non
         db.execute("VACUUM")
 
 
-def _packed(batches: Iterable[list[ev.AnyRecord]], packer: ClosePacker) -> Iterator[Piece]:
-    """The same records in fewer, better compressed pieces."""
-    pending: list[ev.AnyRecord] = []
-    size = 0
-    for batch in batches:
-        pending.extend(batch)
-        size += sum(weight(record) for record in batch)
-        if size > _PIECE_BYTES:
-            yield packer.pack(pending)
-            pending, size = [], 0
-    if pending:
-        yield packer.pack(pending)
-
-
 def summary_of(recording: Recording) -> dict[str, str | int]:
     """What the table `run` of a closed tape says of its journal."""
+    together = whole(recording)
     duration = max((event.ended or event.at for event in recording.events), default=0)
     return {
         "status": outcome(recording),
         "exit_status": UNKNOWN_STATUS if recording.status is None else recording.status,
-        "events": len(recording.events),
-        "lanes": len(recording.lanes),
+        "events": len(together.events),
+        "lanes": len(together.lanes),
         "duration": duration if recording.ended is None else recording.ended.at,
-        "faults": sum(note.slug == "fault" for note, _ in recording.notes),
+        "faults": sum(note.slug == "fault" for note, _ in together.notes),
         "program": _program(recording.manifest),
     }
 
@@ -152,7 +151,7 @@ def _program(manifest: bytes) -> str:
 
 def rows_of(recording: Recording) -> list[tuple[int | str | None, ...]]:
     """What the table `event` of a closed tape says of its journal."""
-    return list(map(_row, recording.events))
+    return list(map(_row, whole(recording).events))
 
 
 def _row(event: Event) -> tuple[int | str | None, ...]:

@@ -369,6 +369,19 @@ class Child(Record, frozen=True, array_like=True, tag=27):
     status: int | None = None
 
 
+class Kin(Record, frozen=True, array_like=True, tag=24):
+    """A stretch of the journal of a process that the run has started: `data` is a msgpack array of such records.
+
+    They stand together and in order; a long journal is cut into several. `lane` is the birth path of the process's main
+    lane, which the lane that started it has borne, and `name` is the process's. Times in it are ns since the run began;
+    events, lanes and sites are numbered anew. Processes that it has started itself are among its own records.
+    """
+
+    lane: str
+    name: str
+    data: bytes
+
+
 AnyRecord = (
     Start
     | LaneBorn
@@ -395,4 +408,5 @@ AnyRecord = (
     | AsidePart
     | Locals
     | Child
+    | Kin
 )

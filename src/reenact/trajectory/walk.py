@@ -15,6 +15,7 @@ from reenact.providers import Message, ModelCall, News, Other, ToolResult
 from reenact.providers.route import place_of
 from reenact.tape.event import Kind
 from reenact.tape.reader import Event, Recording
+from reenact.tape.whole import whole
 from reenact.trajectory.conversation import Conversations, Told, Turn
 from reenact.trajectory.decision import Step
 from reenact.trajectory.entry import Entry, Place, Trouble
@@ -26,22 +27,22 @@ _LOWEST_ERROR = 300
 
 
 class Trajectory(msgspec.Struct, frozen=True):
-    """A run as a person reads it: its steps, and the events outside them. Both in tape order."""
+    """A run as a person reads it: its steps, and the events outside them. Both in the order in which they began."""
 
     steps: tuple[Step, ...]
     outside: tuple[Entry, ...]
 
 
 def trajectory(recording: Recording) -> Trajectory:
-    """Reads a whole recording."""
-    walk = _Walk(recording)
-    for event in recording.events:
+    """Reads a whole recording, with what the processes of the run did. Events have the numbers of the whole."""
+    walk = _Walk(together := whole(recording))
+    for event in sorted(together.events, key=lambda event: (event.at, event.id)):
         walk.take(event)
     return walk.end()
 
 
 def steps(recording: Recording) -> tuple[Step, ...]:
-    """The steps of a recording, numbered from 1 in tape order."""
+    """The steps of a recording, numbered from 1 in the order in which they began."""
     return trajectory(recording).steps
 
 
@@ -81,7 +82,7 @@ class _Draft:
 
     def step(self) -> Step:
         call, site = self.call, self.site
-        entries = sorted([*self.entries, *(self.after if self.acted else ())], key=lambda entry: entry.event)
+        entries = sorted([*self.entries, *(self.after if self.acted else ())], key=_when)
         return Step(
             number=self.number,
             lane=self.lane,
@@ -128,7 +129,7 @@ class _Walk:
     def end(self) -> Trajectory:
         """What was found."""
         outside = [*self._outside, *(entry for draft in self._drafts if not draft.acted for entry in draft.after)]
-        outside.sort(key=lambda entry: entry.event)
+        outside.sort(key=_when)
         return Trajectory(tuple(draft.step() for draft in self._drafts), tuple(outside))
 
     # Requests to models
@@ -223,6 +224,10 @@ class _Walk:
                 if _over(draft, came):
                     return draft
         return None
+
+
+def _when(entry: Entry) -> tuple[int, int]:
+    return entry.began, entry.event
 
 
 def _decides(call: ModelCall) -> bool:

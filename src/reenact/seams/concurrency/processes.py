@@ -23,7 +23,7 @@ from reenact.engine.call import Call
 from reenact.engine.crossing import Answer, Crossing
 from reenact.engine.divergence import Datum, Divergence, What
 from reenact.engine.lane import Lane, get_lane, muted
-from reenact.engine.session import Session
+from reenact.engine.session import Birth, Session
 from reenact.errors import DivergenceError
 from reenact.seams.concurrency.identity import meet_hash
 from reenact.seams.concurrency.memory import Memory
@@ -47,21 +47,20 @@ class Joining(Protocol):
         """What happens inside, in that process, is on a tape of its own. Never raises."""
 
 
-Offspring = Callable[[str], Joining]
+Offspring = Callable[[Birth], Joining]
 
 
 class Processes:
     """The processes that one run starts. `offspring` makes what they get along (recording)."""
 
     def __init__(self, session: Session, children: Children, offspring: Offspring | None = None) -> None:
-        self.join(session, children)
-        self._offspring = offspring
+        self.join(session, children, offspring)
 
-    def join(self, session: Session, children: Children) -> None:
+    def join(self, session: Session, children: Children, offspring: Offspring | None) -> None:
         """This is a process that was started, and a run of its own from now on."""
         self._session = session
         self._children = children
-        self._offspring = None
+        self._offspring = offspring
         self.memory = Memory(session)
 
     def lane(self) -> Lane | None:
@@ -127,12 +126,13 @@ class Processes:
                 real(self_, process)
                 return
             vars(self_)[_NAME] = process.name
+            birth = Birth(lane.path_of_child(), process.name, self._session.began)
             started = False
 
             def perform() -> bytes:
                 nonlocal started
                 started = True
-                self._give_along(process)
+                self._give_along(process, birth)
                 try:
                     real(self_, process)
                 finally:
@@ -151,11 +151,11 @@ class Processes:
 
         return _launch
 
-    def _give_along(self, process: Any) -> None:
+    def _give_along(self, process: Any, birth: Birth) -> None:
         if self._offspring is None:
             return
         try:
-            joining = self._offspring(process.name)
+            joining = self._offspring(birth)
         except Exception as error:  # noqa: BLE001  a fault of ours never reaches the agent
             self._session.fault(error)
             return

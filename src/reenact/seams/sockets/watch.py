@@ -119,5 +119,5 @@ def _tell(session: Session, event: str, args: tuple[Any, ...]) -> None:
 def _refuse(session: Session | None, event: str, args: tuple[Any, ...]) -> None:
     target = _target(event, args)
     if session is not None:
-        session.latch(Divergence(What.SOCKET, "0", actual=Datum("socket", f"{event} {target}")))
+        session.latch(Divergence(What.SOCKET, session.main.path, actual=Datum("socket", f"{event} {target}")))
     raise DivergenceError(f"no network in replay: {event} {target}")

@@ -1,0 +1,68 @@
+"""A run and the processes that it has started, seen as one: their events, lanes and notes side by side.
+
+Each process numbers its events from 0. Seen as one, the numbers go on from process to process: first those of the run
+itself, then those of each process and what that has started.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from bisect import bisect_right
+from collections.abc import Iterator
+
+from reenact.tape.reader import Event, LaneLog, Recording
+
+
+def every(recording: Recording) -> Iterator[Recording]:
+    """The run itself, then each of its processes and what that has started."""
+    yield recording
+    for process in recording.processes:
+        yield from every(process)
+
+
+def firsts(recording: Recording) -> dict[str, int]:
+    """By the path of each process's main lane, the number that its first event has in the whole."""
+    found: dict[str, int] = {}
+    count = 0
+    for part in every(recording):
+        found[part.main] = count
+        count += len(part.events)
+    return found
+
+
+def whole(recording: Recording) -> Recording:
+    """The run as one recording. What belongs to one process only (its end, its ticks, its files) is the run's own."""
+    parts = list(every(recording))
+    if len(parts) == 1:
+        return recording
+    own = {field.name: getattr(recording, field.name) for field in dataclasses.fields(Recording)}
+    found = _Whole(**own)
+    found.lanes, found.events, found.notes, found.asides = {}, [], [], []
+    found.kin, found._processes = {}, ()  # noqa: SLF001  they are in it
+    for part in parts:
+        found.parts.append(part)
+        found.firsts.append(len(found.events))
+        numbered = [dataclasses.replace(event, id=found.firsts[-1] + event.id) for event in part.events]
+        for path, lane in part.lanes.items():
+            found.lanes[path] = dataclasses.replace(lane, events=_of(lane, numbered))
+        found.events += numbered
+        found.notes += part.notes
+        found.asides += part.asides
+    return found
+
+
+def _of(lane: LaneLog, numbered: list[Event]) -> list[Event]:
+    return [numbered[event.id] for event in lane.events]
+
+
+@dataclasses.dataclass(slots=True)
+class _Whole(Recording):
+    """`parts` are the processes, and `firsts` the numbers of their first events."""
+
+    parts: list[Recording] = dataclasses.field(default_factory=list)
+    firsts: list[int] = dataclasses.field(default_factory=list)
+
+    def body(self, event: Event) -> bytes:
+        at = bisect_right(self.firsts, event.id) - 1
+        part = self.parts[at]
+        return part.body(part.events[event.id - self.firsts[at]])
