@@ -241,6 +241,14 @@ class Boundary:
             lane = lane.rpartition(".")[0]
         return None
 
+    def joined(self) -> list[str]:
+        """The lanes of the Pythons that the recorded run started by what has been asked so far."""
+        tape = self._plan.prefix
+        if tape is None:
+            return []
+        asked = {event.id for path, count in self._next.items() for event in tape.lanes[path].events[:count]}
+        return [child.lane for event, children in tape.joined.items() if event in asked for child in children]
+
     def left(self) -> list[Divergence]:
         """What the tape holds and the run did not ask or write."""
         tape = self._plan.prefix

@@ -36,6 +36,7 @@ from reenact.tape.close import faults_beside
 from reenact.tape.event import Ended, Failed, Snapshot
 from reenact.tape.reader import read
 from reenact.tape.redact import secrets_of
+from reenact.tape.whole import process
 from reenact.tape.writer import TapeWriter
 
 
@@ -89,7 +90,8 @@ def _session_of(spec: Spec) -> Session:
 
             session.look = Keep(session, secrets_of(os.environ))
         return session
-    tape = read(Path(spec.tape))
+    tape = process(read(Path(spec.tape)), spec.process)
+    birth = Birth(tape.main, tape.name, _real.monotonic_ns())
     settings = Settings(Path(spec.project) if spec.project else None, msgspec.json.decode(spec.settings or "{}"))
     with settings.importable():
         rules = normalize.load(settings.table)
@@ -97,7 +99,7 @@ def _session_of(spec: Spec) -> Session:
         writer = TapeWriter.resume(Path(spec.onto), spec.last_piece)
         session = Session(plans.explore(tape, spec.schedule), writer, rules)
     else:
-        session = Session(plans.replay(tape, observe=spec.observe), None, rules)
+        session = Session(plans.replay(tape, observe=spec.observe), None, rules, birth=birth)
     if spec.deep:
         from reenact.engine.locals import Compare  # noqa: PLC0415  as above
 
@@ -224,6 +226,7 @@ def finish_replay(session: Session, spec: Spec, error: Failed | None, workspace:
         unrestored=workspace.unrestored if workspace is not None else [],
         variables=variables,
         choices=session.reordered.chooser.choices if session.reordered is not None else [],
+        joined=boundary.joined(),
         lost=session.reordered is not None and session.reordered.out_of_reach > 0,
     )
     running.end(Path(spec.report), report)

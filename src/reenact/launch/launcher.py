@@ -7,22 +7,24 @@ import os
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
 
 from reenact import _real
+from reenact.engine.divergence import Divergence, What
 from reenact.engine.schedule import Schedule
 from reenact.errors import ArgumentError, UsageError
-from reenact.launch import closing, entry, interpreter, running, supervise, world
+from reenact.launch import closing, entry, interpreter, running, standstill, supervise, world
 from reenact.launch import manifest as manifests
 from reenact.launch.command import Command
 from reenact.launch.manifest import Manifest
 from reenact.launch.settings import Settings
 from reenact.launch.spec import CALL, SPEC, Report, Spec
-from reenact.tape.event import LOCALS_SALT, Start
+from reenact.launch.standstill import Standstill
+from reenact.tape.event import LOCALS_SALT, VISITED, Start
 from reenact.tape.reader import Recording
 from reenact.tape.store import Store
 from reenact.tape.writer import TapeWriter
@@ -36,6 +38,7 @@ NOT_REPLAYED = "nothing was replayed: the start-up hook failed. {reason}"
 NOT_DEEP = (
     "{run} was recorded without --deep: its tape holds nothing of variables. Record it with: reenact record --deep"
 )
+STANDS_STILL = "it did nothing for {seconds:.0f} s, and was ended: it waits for what is not on tape"
 NOT_STARTED = "{python} could not be started: {reason}"
 CALL_AGAIN = "from reenact.api import replay_call; replay_call()"
 HOOK_FAILED = 70  # exit status of a process in which the start-up hook could not begin (EX_SOFTWARE of sysexits.h)
@@ -61,7 +64,10 @@ class Other:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """A replay that is over. `took` is in ns; `stderr` is the end of what a quiet one wrote there."""
+    """A replay that is over. `took` is in ns; `stderr` is the end of what a quiet one wrote there.
+
+    `joined` are those of the Pythons that it started; `why` says why one of these could not be replayed.
+    """
 
     status: int
     report: Report
@@ -70,6 +76,14 @@ class Replayed:
     took: int = 0
     stderr: bytes = b""
     observed: bool = False
+    joined: tuple[Replayed, ...] = ()
+    why: str = ""
+
+    def every(self) -> Iterator[Replayed]:
+        """It, and those of the Pythons that joined the run."""
+        yield self
+        for one in self.joined:
+            yield from one.every()
 
 
 def record(command: Command, store: Store, name: str | None = None, *, deep: bool = False) -> tuple[int, Recording]:
@@ -130,7 +144,33 @@ def replay(
         KeyboardInterrupt: the user ended it with Ctrl-C.
     """
     supervised = functools.partial(supervise.run, waiting=waiting, meanwhile=meanwhile)
-    return _again(recording, manner, settings, supervised)
+    done = _again(recording, manner, settings, supervised)
+    return replace(done, joined=_joined(done, manner, settings))
+
+
+def _joined(done: Replayed, manner: Manner, settings: Settings | None) -> tuple[Replayed, ...]:
+    """The Pythons that the replay came to start, each replayed by itself: what it wrote, its program has on tape."""
+
+    def alone(recording: Recording) -> Replayed:
+        manifest = manifests.decode(recording.manifest)
+        why = next((note.text for note, _ in recording.notes if note.slug == VISITED), "")
+        try:
+            if not why:
+                again = _again(recording, replace(manner, quiet=True), settings, supervise.run, patient=False)
+                return replace(again, joined=_joined(again, manner, settings))
+        except UsageError as error:
+            why = str(error)
+        return Replayed(0, Report(), manifest, recording, observed=manner.observe, why=why)
+
+    started = None if not done.report.complete else done.report.joined
+    found = [one for one in done.recording.processes if entry.is_program(manifests.decode(one.manifest).entry)]
+    found = [one for one in found if started is None or one.main in started]
+    if not found:
+        return ()
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  few runs have any
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return tuple(pool.map(alone, found))
 
 
 def reorder(recording: Recording, other: Other, settings: Settings) -> Replayed:
@@ -144,7 +184,10 @@ def _again(
     settings: Settings | None,
     supervised: Callable[..., int],
     other: Other | None = None,
+    *,
+    patient: bool = True,
 ) -> Replayed:
+    """As `replay`. One that is not `patient` ends a process that stands still."""
     manifest = manifests.decode(recording.manifest)
     command = _command(recording, manifest)
     if manner.deep and LOCALS_SALT not in recording.snapshots:
@@ -155,6 +198,7 @@ def _again(
             "replay",
             str(recording.path),
             str(report),
+            recording.main,
             manner.observe,
             manifest.hash_seed if manifest.hash_seed_set else None,
             settings=msgspec.json.encode(settings.table if settings is not None else {}).decode(),
@@ -172,6 +216,9 @@ def _again(
             "PYTHONHASHSEED": manifest.hash_seed,
             CALL if manifest.entry else SPEC: msgspec.json.encode(spec).decode(),
         }
+        still = Standstill(report)
+        if not patient:
+            supervised = functools.partial(supervised, waiting=still)
         began = _real.monotonic_ns()
         status = _run(supervised, command, env, manifest.cwd, errors if manner.quiet else None)
         took = _real.monotonic_ns() - began
@@ -179,13 +226,16 @@ def _again(
         stderr = errors.read_bytes()[-_TAIL:] if manner.quiet else b""
         if other is not None:
             other.taken(onto)
+    if still.come:
+        notes = (STANDS_STILL.format(seconds=standstill.PATIENCE),)
+        found.divergences.append(Divergence(What.STUCK, recording.main, notes=notes))
     if found.unusable:
         raise _unusable(found)
     if not found.begun and status == HOOK_FAILED:
         raise UsageError(NOT_REPLAYED.format(reason=stderr.decode("utf-8", "replace").rstrip().rpartition("\n")[2]))
     if not found.begun and not _hook_runs(command):
         raise UsageError(HOOK_MISSING.format(python=command.python))
-    if status == -signal.SIGINT != recording.status:
+    if status == -signal.SIGINT and recording.status not in (None, status):
         raise KeyboardInterrupt
     return Replayed(status, found, manifest, recording, took, stderr, manner.observe)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from pathlib import PurePath
 from typing import Any
 
 import msgspec
@@ -55,6 +57,11 @@ class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
     boundaries: list[str] = []
     side_traffic: list[str] = []
     tags: dict[str, str] = {}
+
+    @property
+    def command(self) -> str:
+        """The program as one would type it."""
+        return shlex.join([PurePath(self.executable).name or "python", *self.flags, *self.target])
 
 
 def encode(manifest: Manifest) -> bytes:

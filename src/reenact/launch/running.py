@@ -14,19 +14,21 @@ from pathlib import Path
 
 import msgspec
 
+from reenact import _real
 from reenact.engine.boundary import ASKED, COMPARED, DRIFTED, WRITTEN
 from reenact.engine.divergence import Divergence
 from reenact.engine.session import Session
 from reenact.launch.spec import Report
 
-_COUNTS = struct.Struct("=4Q")
+_COUNTS = struct.Struct("=5Q")
+_PID = 4  # after what is counted, the number of the process
 _DRIFTED = "clock or randomness read where the tape holds no more"
 
 
 def begin(session: Session, report: Path) -> None:
     """What `session` counts and finds is kept beside `report` from now on."""
     counts = _counts(report)
-    counts.write_bytes(_COUNTS.pack(0, 0, 0, 0))
+    counts.write_bytes(_COUNTS.pack(0, 0, 0, 0, _real.getpid()))
     with counts.open("r+b") as file:
         session.boundary.counts = memoryview(mmap.mmap(file.fileno(), 0)).cast("Q")
     findings = _findings(report)
@@ -44,6 +46,14 @@ def end(report: Path, found: Report) -> None:
     whole = report.with_suffix(".part")
     whole.write_bytes(msgspec.json.encode(found))
     os.replace(whole, report)  # noqa: PTH105  whoever kills the process meanwhile leaves no half of it
+
+
+def counted(report: Path) -> tuple[bytes, int]:
+    """What the replay has counted so far, as it lies there, and the number of its process; 0 where it has not begun."""
+    if not _counts(report).is_file():
+        return b"", 0
+    counts = _counts(report).read_bytes()
+    return counts, _COUNTS.unpack(counts)[_PID]
 
 
 def report_of(report: Path) -> Report:

@@ -26,6 +26,7 @@ OFF = ("false", "0", "off", "no")
 class Spec(msgspec.Struct, frozen=True):
     """What is asked of the process. `tape` is written to or read from; `report` is where a replay reports.
 
+    `process` is the lane of the process of that run that is replayed.
     `deep`: the agent's variables count, too. `settings` is the table [tool.reenact] as JSON, and `project` the folder
     that it is from, if any; `boundaries` are functions that are tools, `side_traffic` the patterns of requests that are
     no part of the run. To explore is to replay by a `schedule`, and to record that on the tape `onto`.
@@ -34,6 +35,7 @@ class Spec(msgspec.Struct, frozen=True):
     mode: Literal["record", "replay", "explore"]
     tape: str
     report: str = ""
+    process: str = "0"
     observe: bool = False
     hash_seed: str | None = None
     last_piece: Piece | None = None
@@ -55,6 +57,7 @@ class Report(msgspec.Struct):
     program. `variables` is what was compared of the agent's variables, if that was asked for. `choices` are those of an
     explored run; it is `lost` if it waited for answers that the tape does not hold. `unusable` says why the recorded
     function could not be called at all, and `slug` is that error's.
+    `joined` are the lanes of the Pythons that it would have started.
     """
 
     asked: int = 0
@@ -72,5 +75,6 @@ class Report(msgspec.Struct):
     variables: Compared | None = None
     choices: list[Choice] = []
     lost: bool = False
+    joined: list[str] = []
     unusable: str = ""
     slug: str = ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
@@ -76,6 +76,20 @@ class Ending(msgspec.Struct, frozen=True):
     replayed_error: str
 
 
+class Process(msgspec.Struct, frozen=True, kw_only=True):
+    """A Python that the run started, and that was replayed by itself: its main `lane`, its command line, how it ended.
+
+    `whole` is false when it was killed, so that its tape ends there; `not_replayed` says why it could not be replayed.
+    """
+
+    lane: str
+    program: str
+    boundaries: Boundaries
+    ending: Ending
+    whole: bool
+    not_replayed: str
+
+
 class Tape(msgspec.Struct, frozen=True):
     """`digest` is the head of the hash chain over all `pieces`, SHA-256 in hex."""
 
@@ -95,6 +109,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     report: then it has counted up to that moment, and calls that it did not make are not among the `divergences`.
     `side_traffic` counts, by host, the recorded requests that are no part of the run. `faults` are reenact's own, in
     the replay. `variables` is what was compared of the variables with --deep, else null. Durations are seconds.
+    `processes` are the Pythons that the run started and that joined it; what was counted and found is of all together.
     """
 
     certificate: int = FORMAT
@@ -108,6 +123,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     sources: dict[str, str]
     commit: str
     uncommitted: bool
+    processes: list[Process]
     boundaries: Boundaries
     bytes: Bytes
     draws: int
@@ -132,33 +148,35 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
 def certify(replayed: Replayed, normalizers: Sequence[Normalizer] = SHIPPED) -> Certificate:
     """The certificate of a replay that compared with these normalizers."""
     manifest, recording, report = replayed.manifest, replayed.recording, replayed.report
+    parts = [each for each in replayed.every() if not each.why]
     found = findings(replayed, normalizers)
     return Certificate(
-        verdict=_verdict(replayed, found),
+        verdict=_verdict(parts, found),
         run=manifest.run_id,
         entry=manifest.entry,
         program=[Path(manifest.executable).name, *manifest.flags, *manifest.target],
         cwd=manifest.cwd,
         python=manifest.python,
         packages=manifest.packages,
-        sources=manifest.sources,
+        sources={path: digest for each in parts for path, digest in each.manifest.sources.items()},
         commit=manifest.git_commit,
         uncommitted=bool(manifest.git_diff),
-        boundaries=_boundaries(replayed, found),
-        bytes=_bytes(recording, report.compared),
-        draws=sum(len(values) for lane in recording.lanes.values() for values in lane.draws.values()),
-        drifts=report.drifts,
-        side_traffic=recording.side_traffic,
-        ending=Ending(recording.status, replayed.status, recorded_error(recording), report.error),
+        processes=[_process(each, found) for each in replayed.every() if each is not replayed],
+        boundaries=_boundaries(parts, found),
+        bytes=_bytes(parts),
+        draws=sum(map(_draws, parts)),
+        drifts=_added(each.report.drifts for each in parts),
+        side_traffic=_added(each.recording.side_traffic for each in parts),
+        ending=_ending(replayed),
         observed=replayed.observed,
         finished=report.complete,
         tape=Tape(recording.digest.hex(), recording.pieces),
-        incomplete=list(_incomplete(recording)),
-        network=ENCLOSED if report.enclosed else NETWORK,
-        placeholders=manifest.secrets,
-        not_restored=[*world.cannot_restore(manifest), *report.unrestored],
+        incomplete=_of_each(parts, lambda each: [*_incomplete(each.recording)]),
+        network=ENCLOSED if all(each.report.enclosed for each in parts) else NETWORK,
+        placeholders=sorted({name for each in parts for name in each.manifest.secrets}),
+        not_restored=_of_each(parts, lambda each: [*world.cannot_restore(each.manifest), *each.report.unrestored]),
         normalizers=[rule.name for rule in normalizers if rule.name not in SHIPPED_NAMES],
-        faults=report.faults,
+        faults=_of_each(parts, lambda each: each.report.faults),
         variables=report.variables,
         recorded_seconds=lasted(recording) / 1e9,
         replayed_seconds=replayed.took / 1e9,
@@ -166,30 +184,64 @@ def certify(replayed: Replayed, normalizers: Sequence[Normalizer] = SHIPPED) -> 
     )
 
 
+def _process(replayed: Replayed, found: Sequence[Divergence]) -> Process:
+    recording = replayed.recording
+    found = [one for one in found if one.lane in recording.lanes]
+    return Process(
+        lane=recording.main,
+        program=replayed.manifest.command,
+        boundaries=_boundaries([replayed], found),
+        ending=_ending(replayed),
+        whole=recording.closed_by_itself,
+        not_replayed=replayed.why,
+    )
+
+
+def _ending(replayed: Replayed) -> Ending:
+    recording = replayed.recording
+    return Ending(recording.status, replayed.status, recorded_error(recording), replayed.report.error)
+
+
+def _draws(replayed: Replayed) -> int:
+    return sum(len(values) for lane in replayed.recording.lanes.values() for values in lane.draws.values())
+
+
+def _added(counts: Iterable[dict[str, int]]) -> dict[str, int]:
+    return dict(sum(map(Counter, counts), Counter()))
+
+
+def _of_each(parts: Iterable[Replayed], told: Callable[[Replayed], list[str]]) -> list[str]:
+    """What there is to tell of each process, each thing once."""
+    return list(dict.fromkeys(text for each in parts for text in told(each)))
+
+
 def passed(certificate: Certificate) -> bool:
     """Whether the check is met."""
     return certificate.verdict in (Verdict.VERIFIED, Verdict.CUT)
 
 
-def _verdict(replayed: Replayed, found: Sequence[Divergence]) -> Verdict:
+def _verdict(parts: Sequence[Replayed], found: Sequence[Divergence]) -> Verdict:
     if found:
         return Verdict.DIVERGED
-    if replayed.report.faults:
+    if any(each.report.faults for each in parts):
         return Verdict.UNVERIFIED
-    return Verdict.VERIFIED if replayed.recording.closed_by_itself else Verdict.CUT
+    return Verdict.VERIFIED if parts[0].recording.closed_by_itself else Verdict.CUT
 
 
-def _boundaries(replayed: Replayed, found: Iterable[Divergence]) -> Boundaries:
-    recording, asked = replayed.recording, replayed.report.asked
+def _boundaries(parts: Sequence[Replayed], found: Iterable[Divergence]) -> Boundaries:
+    events = [event for each in parts for event in each.recording.compared]
+    asked = sum(each.report.asked for each in parts)
     differing = {one.event for one in found if one.what is What.MISMATCH and one.event is not None}
-    kinds = Counter(event.kind.name.lower() for event in recording.compared)
-    return Boundaries(len(recording.compared), asked, max(0, asked - len(differing)), dict(kinds))
+    kinds = Counter(event.kind.name.lower() for event in events)
+    return Boundaries(len(events), asked, max(0, asked - len(differing)), dict(kinds))
 
 
-def _bytes(recording: Recording, compared: int) -> Bytes:
-    requests = sum(len(recording.body(event)) + len(event.name) for event in recording.compared)
-    answers = sum(len(part.data) for event in recording.compared for _, part in event.parts)
-    return Bytes(compared, requests, answers, recording.output)
+def _bytes(parts: Sequence[Replayed]) -> Bytes:
+    recordings = [each.recording for each in parts]
+    compared = sum(each.report.compared for each in parts)
+    requests = sum(len(one.body(event)) + len(event.name) for one in recordings for event in one.compared)
+    answers = sum(len(part.data) for one in recordings for event in one.compared for _, part in event.parts)
+    return Bytes(compared, requests, answers, sum(one.output for one in recordings))
 
 
 def _incomplete(recording: Recording) -> Iterator[str]:
@@ -325,6 +377,7 @@ def _about(certificate: Certificate) -> Iterator[Fact]:
     split = f": requests {amounts.requests:,}, answers {amounts.answers:,}, output {amounts.output:,}"
     whole = amounts.compared == amounts.requests + amounts.answers + amounts.output
     yield "compared", [counted(amounts.compared, "byte") + (split if whole else "")]
+    yield from _processes(certificate.processes)
     if certificate.variables is not None:
         yield "variables", list(_variables(certificate.variables))
     took = f"{_seconds(certificate.replayed_seconds)} (recorded in {_seconds(certificate.recorded_seconds)})"
@@ -332,6 +385,14 @@ def _about(certificate: Certificate) -> Iterator[Fact]:
         yield "took", [took]
     else:
         yield "ended", [f"{_end(certificate)}, as recorded, after {took}"]
+
+
+def _processes(processes: Sequence[Process]) -> Iterator[Fact]:
+    done = [one for one in processes if not one.not_replayed]
+    if done:
+        killed = sum(not one.whole for one in done)
+        cut = f", {killed} of them up to where it was killed" if killed else ""
+        yield "processes", [f"{counted(len(done), 'Python')} that it started, each replayed by itself{cut}"]
 
 
 def _variables(compared: Compared) -> Iterator[str]:
@@ -355,6 +416,9 @@ def _caveats(certificate: Certificate) -> Iterator[Fact]:
     """What a reader should know before relying on it."""
     if certificate.incomplete:
         yield "incomplete", certificate.incomplete
+    left = [f"{one.program} (lane {one.lane}): {one.not_replayed}" for one in certificate.processes if one.not_replayed]
+    if left:
+        yield "not replayed", left
     if certificate.drifts:
         yield "drift", [_times(what, count) for what, count in certificate.drifts.items()]
     if certificate.side_traffic:
@@ -381,11 +445,15 @@ def _details(certificate: Certificate) -> Iterator[Fact]:
     if certificate.draws:
         yield "draws", [f"{counted(certificate.draws, 'read')} of clock and randomness, answered from the tape"]
     yield "network", [certificate.network]
+    for one in certificate.processes:
+        counts = one.boundaries
+        told = one.not_replayed or f"{counts.identical:,} of {counts.recorded:,} calls as recorded"
+        yield f"lane {one.lane}", [f"{one.program}   ({told})"]
     yield "packages", [", ".join(f"{name} {version}" for name, version in certificate.packages.items())]
     if certificate.placeholders:
         yield "credentials", [f"placeholders for {', '.join(certificate.placeholders)}"]
     yield "tape", [f"sha256 {certificate.tape.digest}, {counted(certificate.tape.pieces, 'piece')}"]
-    yield "not covered", ["files that the program reads and other processes that it starts are as they are now"]
+    yield "not covered", ["what the programs that it starts do themselves, unless they are Pythons that joined the run"]
 
 
 def _and(items: Sequence[str]) -> str:

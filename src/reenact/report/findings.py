@@ -12,6 +12,7 @@ from reenact.engine.normalize import SHIPPED, Normalizer
 from reenact.launch.ending import difference, on_the_way
 from reenact.launch.launcher import Replayed
 from reenact.tape.reader import Recording
+from reenact.tape.whole import firsts
 
 UNKNOWN_SEED = "sets of texts had an order of that process alone: start it with PYTHONHASHSEED=0 to have it again"
 SWALLOWED = "the program caught this and went on, to end as it did when recorded"
@@ -19,6 +20,24 @@ SWALLOWED = "the program caught this and went on, to end as it did when recorded
 
 def findings(replayed: Replayed, normalizers: Sequence[Normalizer] = SHIPPED) -> tuple[Divergence, ...]:
     """The differences in the order in which they were met; empty when there are none.
+
+    First those of the run itself, then those of each Python that joined it, with the numbers of the whole.
+    """
+    parts = [(each, _findings(each, normalizers)) for each in replayed.every() if not each.why]
+    if not any(found for _, found in parts):
+        return ()
+    from reenact.trajectory import step_of_event  # noqa: PLC0415  a replay without differences needs no steps
+
+    steps, first = step_of_event(replayed.recording), firsts(replayed.recording)
+    told: list[Divergence] = []
+    for each, found in parts:
+        process = "" if each is replayed else each.manifest.command
+        told += [_placed(one, each.recording, steps, first[each.recording.main], process) for one in found]
+    return tuple(told)
+
+
+def _findings(replayed: Replayed, normalizers: Sequence[Normalizer]) -> list[Divergence]:
+    """Those of one process.
 
     Another end of the run comes last, but before what only follows from an exception: a traceback, calls not made.
     `normalizers` are those that the replay compared with.
@@ -31,8 +50,7 @@ def findings(replayed: Replayed, normalizers: Sequence[Normalizer] = SHIPPED) ->
     if ending is not None:
         found.insert(_place(found, replayed), ending)
     draws = [Datum("draw", text) for text in report.drifts]
-    explained = [_seeded(explain(divergence, normalizers, draws), replayed) for divergence in found]
-    return _numbered(explained, recording)
+    return [_seeded(explain(divergence, normalizers, draws), replayed) for divergence in found]
 
 
 def _seeded(divergence: Divergence, replayed: Replayed) -> Divergence:
@@ -75,21 +93,19 @@ def swallowed(replayed: Replayed) -> bool:
     return told_so and replayed.report.complete and replayed.status == replayed.recording.status != 1
 
 
-def _numbered(found: list[Divergence], recording: Recording) -> tuple[Divergence, ...]:
-    if not found:
-        return ()
-    from reenact.trajectory import step_of_event  # noqa: PLC0415  a replay without differences needs no steps
-
-    steps = step_of_event(recording)
-    return tuple(_placed(divergence, recording, steps) for divergence in found)
-
-
-def _placed(divergence: Divergence, recording: Recording, steps: Mapping[int, int]) -> Divergence:
+def _placed(
+    divergence: Divergence, recording: Recording, steps: Mapping[int, int], first: int, process: str
+) -> Divergence:
+    """With its step, and the process that it is in. `first` is the number of its first event in the whole."""
+    numbers = {name: at + first for name in ("event", "after") if (at := getattr(divergence, name)) is not None}
+    notes = (f"in the process {process}", *divergence.notes) if process else divergence.notes
+    divergence = msgspec.structs.replace(divergence, notes=notes, **numbers)
     event = divergence.event if divergence.event is not None else divergence.after
     if event is not None:
         return msgspec.structs.replace(divergence, step=divergence.step or steps.get(event))
     lane = recording.lanes.get(divergence.lane)
-    if divergence.what is What.EXTRA and lane is not None and lane.events and lane.events[-1].id in steps:
-        last = f"it comes after step {steps[lane.events[-1].id]}, the last that this lane has on tape"
-        return msgspec.structs.replace(divergence, notes=(*divergence.notes, last))
+    step = steps.get(lane.events[-1].id + first) if lane is not None and lane.events else None
+    if divergence.what is What.EXTRA and step is not None:
+        told = f"it comes after step {step}, the last that this lane has on tape"
+        return msgspec.structs.replace(divergence, notes=(*divergence.notes, told))
     return divergence

@@ -358,6 +358,10 @@ class Locals(Record, frozen=True, array_like=True, tag=23):
     frames: list[tuple[int, dict[str, bytes]]]
 
 
+VISITED = "visited"
+"""The slug of the note that others have connected to the program: what they sent is not on tape."""
+
+
 class Child(Record, frozen=True, array_like=True, tag=27):
     """A Python that the run started, by that event, records itself; its main lane is that `lane`.
 

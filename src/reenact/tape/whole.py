@@ -20,6 +20,15 @@ def every(recording: Recording) -> Iterator[Recording]:
         yield from every(process)
 
 
+def process(recording: Recording, lane: str) -> Recording:
+    """The process of a run whose main lane that is.
+
+    Raises:
+        KeyError: it has none.
+    """
+    return {one.main: one for one in every(recording)}[lane]
+
+
 def firsts(recording: Recording) -> dict[str, int]:
     """By the path of each process's main lane, the number that its first event has in the whole."""
     found: dict[str, int] = {}
