@@ -7,8 +7,7 @@ import signal
 from reenact.engine.divergence import Datum, Divergence, What
 from reenact.launch.manifest import describe
 from reenact.launch.spec import Report
-from reenact.tape.close import UNKNOWN_STATUS
-from reenact.tape.event import Kind
+from reenact.tape.event import UNKNOWN_STATUS, Kind
 from reenact.tape.reader import Recording
 
 _LEFT_TAPE = "DivergenceError"

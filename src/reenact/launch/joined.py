@@ -16,11 +16,11 @@ from reenact.engine.session import Birth, Session
 from reenact.engine.side.traffic import SideTraffic
 from reenact.launch import child, command, world
 from reenact.launch import manifest as manifests
-from reenact.launch.joining import Invitation
+from reenact.launch.joining import NOWHERE, Invitation, identity
 from reenact.launch.manifest import Manifest
 from reenact.launch.spec import Spec
 from reenact.tape.close import faults_beside
-from reenact.tape.event import Start
+from reenact.tape.event import OUTPUTS, Snapshot, Start
 from reenact.tape.reader import folder_of, records
 from reenact.tape.store import Store
 from reenact.tape.writer import TapeWriter
@@ -49,6 +49,7 @@ def start(text: str) -> None:
         writer.add(Start(manifests.encode(manifest)))
         session = Session(plans.RECORD, writer, birth=Birth(invitation.lane, program.name, invitation.began))
         session.side = SideTraffic(manifest.side_traffic)
+        session.keep(Snapshot(OUTPUTS, _outputs(invitation.outputs)))
         session.commit()
         spec = Spec(
             "record",
@@ -59,6 +60,14 @@ def start(text: str) -> None:
             deep=invitation.deep,
         )
         child.begin_program(session, spec, Path(invitation.store))
+
+
+def _outputs(parents: list[tuple[int, int]]) -> bytes:
+    """See `OUTPUTS`."""
+    own = [identity(1), identity(2)]
+    # stdout and stderr may be one and the same: then each is its own
+    found = [[at for at in (number, 3 - number) if own[number - 1] == parents[at - 1] != NOWHERE] for number in (1, 2)]
+    return b"".join(b"%d" % (streams[0] if streams else 0) for streams in found)
 
 
 @contextlib.contextmanager

@@ -25,6 +25,7 @@ from reenact.seams.system.joining import Joined, Start
 JOIN = "REENACT_JOIN"
 """The environment variable that holds the invitation of a process that a recorded run starts."""
 
+NOWHERE = (0, 0)  # where nobody sees what is written
 _SEED = "PYTHONHASHSEED"
 _MAKE_IT_ANOTHER = frozenset(("source", ".", "eval", "export", "set", "unset", "alias", "command", "conda", "pyenv"))
 _NO_SITE = re.compile(r"-[a-zA-VYZ]*S")
@@ -110,7 +111,7 @@ class Inviting:
 
     def _along(self, start: Start, lane: str, env: Env) -> Env:
         given = env.get(_SEED)
-        outputs = [_identity(1), _identity(2)]
+        outputs = [identity(1), identity(2)]
         invitation = Invitation(
             __version__,
             str(self._tape),
@@ -141,10 +142,10 @@ def _why_not(words: list[str], executable: str | None, env: Env, cwd: str) -> st
     return interpreter.lacks(found.python)
 
 
-def _identity(descriptor: int) -> tuple[int, int]:
-    """What tells whether two processes write to the same; (0, 0) where that is closed."""
+def identity(descriptor: int) -> tuple[int, int]:
+    """What tells whether two processes write to the same."""
     try:
-        about = os.fstat(descriptor)
+        about, nothing = os.fstat(descriptor), os.stat(os.devnull)  # noqa: PTH116  as above
     except OSError:
-        return 0, 0
-    return about.st_dev, about.st_ino
+        return NOWHERE
+    return (about.st_dev, about.st_ino) if about.st_rdev != nothing.st_rdev else NOWHERE

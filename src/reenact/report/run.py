@@ -16,7 +16,8 @@ from reenact.report import moment
 from reenact.report.figures import counted, inside, lasted, seconds
 from reenact.report.note import LISTED, MEANING, last_line, side
 from reenact.report.terminal import Paint, clip, columns, plain, preview
-from reenact.tape.close import UNKNOWN_STATUS, outcome
+from reenact.tape.close import outcome
+from reenact.tape.event import UNKNOWN_STATUS
 from reenact.tape.reader import Recording
 from reenact.tape.whole import every, whole
 from reenact.trajectory import Place, Trajectory

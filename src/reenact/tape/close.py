@@ -12,13 +12,13 @@ from pathlib import Path
 import msgspec
 
 from reenact.tape import event as ev
+from reenact.tape.event import UNKNOWN_STATUS
 from reenact.tape.journal import ClosePacker, Piece, stretches, unpack
 from reenact.tape.reader import RECORDING, Event, Recording, read
 from reenact.tape.whole import whole
 
 Count = Callable[[Recording], Mapping[str, int]]
 
-UNKNOWN_STATUS = -999
 _LARGE_BYTES = 64 * 1024 * 1024  # a tape beyond this is packed less closely: somebody waits for it
 
 

@@ -250,6 +250,10 @@ class Ended(Record, frozen=True, array_like=True, tag=10):
     result: bytes = b""
 
 
+UNKNOWN_STATUS = -999
+"""The exit status of a process whose end nobody saw."""
+
+
 class Exited(Record, frozen=True, array_like=True, tag=11):
     """Last record: the exit status (negative: killed by that signal), -999 if not known."""
 
@@ -358,6 +362,9 @@ class Locals(Record, frozen=True, array_like=True, tag=23):
     frames: list[tuple[int, dict[str, bytes]]]
 
 
+OUTPUTS = "outputs"
+"""The snapshot of a process that says which streams of its parent its stdout and stderr are: two digits, 0 for none."""
+
 VISITED = "visited"
 """The slug of the note that others have connected to the program: what they sent is not on tape."""
 
@@ -365,7 +372,7 @@ VISITED = "visited"
 class Child(Record, frozen=True, array_like=True, tag=27):
     """A Python that the run started, by that event, records itself; its main lane is that `lane`.
 
-    With a `status`, it has ended by that event.
+    With a `status` (as of `Exited`), it has ended by that event.
     """
 
     event: int

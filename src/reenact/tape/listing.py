@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reenact.errors import TapeError
-from reenact.tape.close import UNKNOWN_STATUS, being_written
-from reenact.tape.event import Kind
+from reenact.tape.close import being_written
+from reenact.tape.event import UNKNOWN_STATUS, Kind
 from reenact.tape.reader import RECORDING, summary
 from reenact.tape.store import Store
 

@@ -82,7 +82,8 @@ class LaneLog:
 class Recording:
     """A whole tape in memory. `ticks` is the order in which the run saw things; side traffic's are `passable`.
 
-    `joined` are the Pythons that record themselves, by the event that started them; `statuses` how they ended, by lane.
+    `joined` are the Pythons that record themselves, by the event that started them; `ends` are their exit
+    statuses, by lane.
     `kin` are the journals of the processes that it has started, by the paths of their main lanes, see `processes`.
     """
 
@@ -105,7 +106,7 @@ class Recording:
     changed: dict[int, list[ev.Saw]] = field(default_factory=dict)
     left: dict[str, ev.Left] = field(default_factory=dict)
     joined: dict[int, list[ev.Child]] = field(default_factory=dict)
-    statuses: dict[str, int] = field(default_factory=dict)
+    ends: dict[str, int] = field(default_factory=dict)
     kin: dict[str, list[ev.Kin]] = field(default_factory=dict)
     ended: ev.Ended | None = None
     status: int | None = None
@@ -134,7 +135,7 @@ class Recording:
             TapeCorruptError: a journal of theirs cannot be believed.
         """
         if self._processes is None:
-            folded = tuple(_process(self.path, kin, self.statuses.get(lane)) for lane, kin in self.kin.items())
+            folded = tuple(_process(self.path, kin, self.ends.get(lane)) for lane, kin in self.kin.items())
             # while a run goes on, or when it was killed, they stand beside its tape
             beside = _beside(self.path) if self.summary.get("status") == RECORDING else ()
             self._processes = (*folded, *beside)
@@ -385,7 +386,7 @@ class _Builder:
                 case ev.Child(status=None):
                     recording.joined.setdefault(record.event, []).append(record)
                 case ev.Child(status=int(status)):
-                    recording.statuses[record.lane] = status
+                    recording.ends[record.lane] = status
                 case ev.Kin():
                     recording.kin.setdefault(record.lane, []).append(record)
                 case ev.Ended():

@@ -6,16 +6,19 @@ was.
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, NamedTuple
 
+from reenact import _real
 from reenact.engine.crossing import Crossing
 from reenact.engine.lane import Lane
 from reenact.engine.session import Session
-from reenact.tape.event import Child
+from reenact.tape.event import OUTPUTS, UNKNOWN_STATUS, Child
+from reenact.tape.reader import Recording
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ class Joins:
     def __init__(self, session: Session, join: Join | None = None) -> None:
         self._session = session
         self._join = join
-        self._ends: dict[str, range] = {}  # by lane, the exit statuses of the child that are the Python's own
+        self._statuses: dict[str, range] = {}  # by lane, the exit statuses of the child that are the Python's own
 
     def ask(self, lane: Lane, start: Start) -> Joined:
         """How a child of the lane is to be started (recording)."""
@@ -76,21 +79,50 @@ class Joins:
 
     def began(self, lane: Lane, crossing: Crossing, joined: Joined) -> list[Child]:
         """The child is there: those that have joined by it."""
-        if crossing.served is not None:
-            tape = self._session.plan.prefix
-            known = tape.joined.get(crossing.served.id, ()) if tape is not None else ()
-            found = [Child(crossing.event, child.lane) for child in known]
+        tape = self._session.plan.prefix
+        if crossing.served is not None and tape is not None:
+            found = [Child(crossing.event, child.lane) for child in tape.joined.get(crossing.served.id, ())]
+            self._pass_on(child.lane for child in found if child.lane not in tape.ends)
         else:
             found = [Child(crossing.event, path) for path in joined.lanes]
             statuses = range(-128, 256) if not joined.start.shell else range(129 if joined.whole else 0)
-            self._ends.update(dict.fromkeys(joined.lanes, statuses))
+            self._statuses.update(dict.fromkeys(joined.lanes, statuses))
         for child in found:
             lane.born += 1
             self._session.keep(child)
         return found
 
-    def ended(self, children: list[Child], event: int, status: int | None) -> None:
+    def ended(self, children: list[Child], event: int, status: int) -> None:
         """The child is over, as the run knows by that event."""
         for child in children:
-            if status in self._ends.get(child.lane, ()):
-                self._session.keep(Child(event, child.lane, status))
+            known = status in self._statuses.get(child.lane, ())
+            self._session.keep(Child(event, child.lane, status if known else UNKNOWN_STATUS))
+        self._pass_on(child.lane for child in children)
+
+    def _pass_on(self, lanes: Iterable[str]) -> None:
+        """Writes what these wrote past the program, to what is its own output: they are not here to do it (replay)."""
+        tape = self._session.plan.prefix
+        if tape is None or self._session.recording:
+            return
+        wanted = set(lanes)
+        for process in tape.processes if wanted else ():
+            if process.main in wanted:
+                for stream, data in _written(process):
+                    with contextlib.suppress(OSError):  # nobody may read it any more
+                        _write(stream, data)
+
+
+def _written(process: Recording) -> Iterator[tuple[int, bytes]]:
+    """What a process wrote to the streams of its parent; what it has started first, since it holds its own back."""
+    streams = process.snapshots.get(OUTPUTS, b"00")
+    both = [(stream, data) for child in process.processes for stream, data in _written(child)]
+    both += [(stream, bytes(data)) for stream, data in process.wrote.items()]
+    for stream, data in both:
+        to = streams[stream - 1] - ord("0")
+        if to:
+            yield to, data
+
+
+def _write(stream: int, data: bytes) -> None:
+    while data:
+        data = data[_real.write(stream, data) :]

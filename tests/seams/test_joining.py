@@ -1,0 +1,210 @@
+"""Pythons that a program starts: each records itself, as a process of the run, and is replayed with it."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from reenact.testing import ModelServer, Say
+from tests.runs import Bench, Run, settings
+
+WORKER = f"""#!{sys.executable}
+import os, random, sys, time
+import httpx
+
+def ask(question):
+    asked = {{"model": "m", "messages": [{{"role": "user", "content": f"Say: {{question}}"}}]}}
+    answer = httpx.post(os.environ["OPENAI_BASE_URL"] + "/chat/completions", json=asked, headers={{"x-at": str(time.time())}})
+    return answer.json()["choices"][0]["message"]["content"]
+
+if __name__ == "__main__":
+    for question in sys.argv[1:] or map(str.strip, sys.stdin):
+        print(ask(question), os.getpid(), random.random(), time.time(), flush=True)
+"""
+QUESTION_LINE = 6  # of the worker: where the prompt is sent
+HEAD = """
+import asyncio, concurrent.futures, os, shlex, subprocess, sys
+from asyncio.subprocess import PIPE
+tool = [sys.executable, "worker.py"]
+"""
+LOOP = """
+async def main():
+    {}
+asyncio.run(main())
+"""
+TALK = """
+child = subprocess.Popen(tool, stdin=PIPE, stdout=PIPE, text=True, bufsize=1)
+for question in ("one", "two"):
+    print(question, file=child.stdin)
+    print(child.stdout.readline())
+child.stdin.close()
+print(child.wait(20))
+"""
+WAYS = {
+    "pipes": (1, "print(subprocess.run(tool, input='one\\ntwo\\n', capture_output=True, text=True))"),
+    "talk": (1, TALK),
+    "loop": (
+        1,
+        LOOP.format(
+            "child = await asyncio.create_subprocess_exec(*tool, stdin=PIPE, stdout=PIPE, stderr=PIPE);"
+            "print(await child.communicate(b'one\\ntwo\\n'), child.returncode)"
+        ),
+    ),
+    "module": (1, "print(subprocess.check_output([sys.executable, '-u', '-m', 'worker', 'one'], text=True))"),
+    "code": (1, "print(subprocess.check_output([sys.executable, '-c', 'from worker import ask; print(ask(1))']))"),
+    "its own output": (1, "print('a', flush=True); subprocess.run([*tool, 'one'], check=True); print('z')"),
+    "a script": (1, "print(subprocess.check_output(['./worker.py', 'one'], text=True))"),
+    "a script on the path": (
+        1,
+        "print(subprocess.check_output(['worker.py', 'one'], env=os.environ | {'PATH': os.getcwd()}))",
+    ),
+    "another folder": (1, "print(subprocess.check_output([sys.executable, '../worker.py', 'one'], cwd='deeper'))"),
+    "shell": (1, "print(subprocess.check_output(shlex.join([*tool, 'one two']) + ' 2>&1', shell=True))"),
+    "shell, several": (
+        2,
+        "tool = shlex.join(tool); print(subprocess.getoutput(f'cd . && {tool} one | cat; A=b {tool} \"$HOME\"'))",
+    ),
+    "system": (1, "print(os.system(shlex.join([*tool, 'one'])))"),
+    "system, to a file": (1, "os.system(shlex.join([*tool, 'one']) + ' > out.txt'); print(open('out.txt').read())"),
+    "popen": (1, "print(os.popen(shlex.join([*tool, 'one'])).read())"),
+    "grandchild": (
+        2,
+        """
+code = 'import subprocess, sys; print(subprocess.run([sys.executable, "worker.py", "x"], check=True))'
+print(subprocess.run([sys.executable, "-c", code], capture_output=True))""",
+    ),
+    "at once": (
+        4,
+        """
+with concurrent.futures.ThreadPoolExecutor(2) as pool:
+    print(*pool.map(lambda at: subprocess.check_output([*tool, str(at)]), range(4)))""",
+    ),
+    "at once on a loop": (
+        3,
+        "async def one(at):\n"
+        "    child = await asyncio.create_subprocess_exec(*tool, str(at), stdout=PIPE)\n"
+        "    return await child.communicate()\n" + LOOP.format("print(await asyncio.gather(*map(one, range(3))))"),
+    ),
+}
+
+
+def recorded(bench: Bench, body: str, worker: str = WORKER) -> Run:
+    """A program that starts the worker; the models that both ask are gone when this returns."""
+    path = bench.folder / "worker.py"
+    path.write_text(worker, encoding="utf-8")
+    path.chmod(0o755)
+    (bench.folder / "deeper").mkdir(exist_ok=True)
+    with ModelServer(lambda turn: Say(f"answer to {turn.prompt}")) as server:
+        run = bench.record(HEAD + body, env=settings(server))
+    assert run.status == 0, run.stderr.decode()
+    return run
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_python_joins_the_run_however_it_is_started(bench: Bench, way: str) -> None:
+    count, body = WAYS[way]
+    run = recorded(bench, body)
+    verified = run.reproduced()
+    processes = verified.document["processes"]
+    assert len(processes) == count
+    assert all(one["whole"] and not one["not_replayed"] for one in processes)
+    assert verified.document["boundaries"]["kinds"]["http"] >= 1
+
+
+def test_its_steps_are_those_of_the_run(bench: Bench) -> None:
+    run = recorded(bench, "print(subprocess.check_output([*tool, 'one']), subprocess.check_output([*tool, 'two']))")
+    assert run.tape.summary["steps"] == 2
+    shown = json.loads(bench.run("-m", "reenact", "show", run.path.stem, "--json").stdout)
+    assert [(step["number"], step["lane"]) for step in shown["steps"]] == [(1, "0.1"), (2, "0.2")]
+    assert [process.main for process in run.tape.processes] == ["0.1", "0.2"]
+    assert not list(run.bench.store.root.glob("*/"))
+
+
+def test_its_lane_is_the_next_child_of_the_lane_that_starts_it(bench: Bench) -> None:
+    body = """
+import threading
+def work():
+    print(subprocess.check_output([*tool, "in a thread"]))
+for _ in range(2):
+    threading.Thread(target=work).start()
+    print(subprocess.check_output([*tool, "in main"]))
+"""
+    run = recorded(bench, body)
+    assert [process.main for process in run.tape.processes] == ["0.1.1", "0.2", "0.3.1", "0.4"]
+    run.reproduced()
+
+
+def test_a_changed_prompt_is_told_with_lane_step_and_line(bench: Bench) -> None:
+    run = recorded(bench, "print(subprocess.run(['true'])); print(subprocess.check_output([*tool, 'one', 'two']))")
+    path = bench.folder / "worker.py"
+    path.write_text(WORKER.replace("Say: ", "Tell: "), encoding="utf-8")
+    verified = run.verify()
+    assert verified.status == 1
+    first = verified.divergences[0]
+    assert (first["what"], first["lane"], first["step"]) == ("mismatch", "0.1", 1)
+    assert first["site"]["line"] == QUESTION_LINE + 1
+    assert "worker.py one two" in " ".join(first["notes"])
+    assert verified.document["not_restored"] == ["worker.py has changed since the recording"]
+    told = bench.run("-m", "reenact", "verify", run.path.stem).stdout.decode()
+    assert "Say" in told
+    assert "0.1" in told
+    assert bench.run("-m", "reenact", "replay", run.path.stem).status == 1
+
+
+def test_what_is_not_started_any_more_is_the_programs_own_difference(bench: Bench) -> None:
+    run = recorded(bench, "print(subprocess.check_output([*tool, 'one']))")
+    bench.write("print('changed')")
+    (bench.folder / "worker.py").write_text("raise SystemExit('changed')", encoding="utf-8")
+    verified = run.verify()
+    assert verified.status == 1
+    assert {one["lane"] for one in verified.divergences} == {"0"}
+    assert not verified.document["processes"]
+
+
+ENVIRONMENT = """
+import os, sys
+known = [os.environ.get(name) for name in ("PYTHONHASHSEED", "A", "PATH", "HOME")]
+print(sorted(os.environ), known, sys.argv, sys.flags, sys.stdin.isatty(), os.getcwd(), sys.orig_argv, sys.path)
+sys.exit(int(sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize("env", ["None", "os.environ | {'A': 'b'}", "{'PYTHONHASHSEED': '7', 'X': 'y'}", "{}"])
+def test_it_sees_what_it_would_have_seen(bench: Bench, env: str) -> None:
+    (bench.folder / "worker.py").write_text(ENVIRONMENT, encoding="utf-8")
+    program = f"""{HEAD}
+print(subprocess.run([*tool, "7"], capture_output=True, env={env}))
+print(subprocess.run(shlex.join([*tool, "7"]), shell=True, capture_output=True, env={env}))
+print(os.system(shlex.join([*tool, "0"]) + " >&2"))
+"""
+    plain = bench.plain(program)
+    run = bench.record(program)
+    assert (plain.stdout, plain.stderr, plain.status) == (run.stdout, run.stderr, run.status)
+    assert len(run.tape.processes) == 3
+    run.reproduced()
+
+
+def test_one_that_is_killed_is_replayed_as_far_as_it_came(bench: Bench) -> None:
+    body = """
+try:
+    subprocess.run([sys.executable, "-c", "import time, worker; print(worker.ask(1)); time.sleep(60)"], timeout=4, stdout=PIPE)
+except subprocess.TimeoutExpired as error:
+    print(error)
+"""
+    run = recorded(bench, body)
+    (process,) = run.tape.processes
+    assert (process.closed_by_itself, process.status) == (False, -9)
+    verified = run.verified()
+    assert [one["whole"] for one in verified.document["processes"]] == [False]
+    assert verified.document["boundaries"]["kinds"]["http"] == 1
+
+
+def test_how_it_ended_is_compared(bench: Bench) -> None:
+    run = recorded(bench, "print(subprocess.run(tool))", "raise SystemExit(3)")
+    (bench.folder / "worker.py").write_text("raise SystemExit(4)", encoding="utf-8")
+    verified = run.verify()
+    assert [(one["what"], one["lane"]) for one in verified.divergences] == [("exit", "0.1")]
+    assert verified.document["processes"][0]["ending"]["recorded"] == 3
+    assert verified.document["processes"][0]["ending"]["replayed"] == 4
