@@ -45,6 +45,8 @@ def start(text: str) -> None:
             hash_seed=hash_seed,
             hash_seed_set=invitation.hash_seed is not None,
         )
+        if invitation.coerced:
+            manifest.environment.pop("LC_CTYPE", None)
         writer = TapeWriter.create(tape, run_id, program.name, manifest.started)
         writer.add(Start(manifests.encode(manifest)))
         session = Session(plans.RECORD, writer, birth=Birth(invitation.lane, program.name, invitation.began))
