@@ -208,3 +208,37 @@ def test_how_it_ended_is_compared(bench: Bench) -> None:
     assert [(one["what"], one["lane"]) for one in verified.divergences] == [("exit", "0.1")]
     assert verified.document["processes"][0]["ending"]["recorded"] == 3
     assert verified.document["processes"][0]["ending"]["replayed"] == 4
+
+
+MADE = """
+import shutil, tempfile
+folder = tempfile.mkdtemp()
+for word in ("one", "two"):
+    with open(f"{folder}/helper.py", "w") as file:
+        file.write(f"WORD = {word!r}")
+    with open(f"{folder}/solution.py", "w") as file:
+        file.write(f"import helper, worker; print(helper.WORD, {word!r}, worker.ask(1))")
+    print(subprocess.run([sys.executable, "solution.py"], cwd=folder, capture_output=True, env=os.environ | {"PYTHONPATH": os.getcwd()}))
+shutil.rmtree(folder)
+"""
+
+
+@pytest.mark.usefixtures("namespaces")
+def test_a_program_that_the_run_has_made_is_run_again_as_it_was(bench: Bench) -> None:
+    run = recorded(bench, MADE)
+    assert run.text.count("returncode=0") == 2, run.text
+    run.reproduced()
+
+
+@pytest.mark.usefixtures("namespaces")
+def test_a_file_that_it_read_is_found_again_and_what_it_wrote_is_compared(bench: Bench) -> None:
+    source = "print(open('notes.txt').read()); open('out.txt', 'a').write('more')"
+    (bench.folder / "notes.txt").write_text("as it was", encoding="utf-8")
+    run = recorded(bench, "print(subprocess.check_output(tool)); print(open('out.txt').read())", source)
+    (bench.folder / "notes.txt").unlink()
+    (bench.folder / "out.txt").write_text("other", encoding="utf-8")
+    run.reproduced()
+    assert (bench.folder / "out.txt").read_text(encoding="utf-8") == "other"
+    (bench.folder / "worker.py").write_text(source.replace("'more'", "'less'"), encoding="utf-8")
+    verified = run.verify()
+    assert [(one["what"], one["lane"]) for one in verified.divergences] == [("file", "0.1")]

@@ -48,8 +48,11 @@ def start(text: str) -> None:
     begin_program(session_of(spec), spec, Path(spec.tape).parent)
 
 
-def begin_program(session: Session, spec: Spec, store: Path) -> None:
-    """All that this process does from now on is in the session. `store` holds the tapes, which are no part of a run."""
+def begin_program(session: Session, spec: Spec, store: Path) -> Files | None:
+    """All that this process does from now on is in the session; what sees its files, in a recording.
+
+    `store` holds the tapes, which are no part of a run.
+    """
     tape = session.plan.prefix
     files = Files(session, store) if session.recording else None
     workspace = Workspace.enter(tape, Path(spec.report).parent) if tape is not None else None
@@ -65,6 +68,7 @@ def begin_program(session: Session, spec: Spec, store: Path) -> None:
     atexit.register(finish)
     others = _Both(session, files, workspace) if files is not None and workspace is not None else files or workspace
     begin(session, spec, finish, store, files, others)
+    return files
 
 
 def restore_hash_seed(given: str | None) -> None:

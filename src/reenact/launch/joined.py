@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from reenact import __version__
+from reenact import __version__, _real
 from reenact.engine import plan as plans
 from reenact.engine.session import Birth, Session
 from reenact.engine.side.traffic import SideTraffic
@@ -19,6 +19,8 @@ from reenact.launch import manifest as manifests
 from reenact.launch.joining import NOWHERE, Invitation, identity
 from reenact.launch.manifest import Manifest
 from reenact.launch.spec import Spec
+from reenact.seams.patch import Patches
+from reenact.seams.system import made
 from reenact.tape.close import faults_beside
 from reenact.tape.event import OUTPUTS, Snapshot, Start
 from reenact.tape.reader import folder_of, records
@@ -61,7 +63,10 @@ def start(text: str) -> None:
             side_traffic=manifest.side_traffic,
             deep=invitation.deep,
         )
-        child.begin_program(session, spec, Path(invitation.store))
+        files = child.begin_program(session, spec, Path(invitation.store))
+        if files is not None:
+            since = _real.time_ns() - (_real.monotonic_ns() - invitation.began)
+            made.install(Patches(), session, files, since, program.target[0])
 
 
 def _outputs(parents: list[tuple[int, int]]) -> bytes:

@@ -39,8 +39,8 @@ class Invitation(msgspec.Struct, frozen=True):
 
     `began` is when the run began (monotonic, ns).
     `hash_seed` is PYTHONHASHSEED as the program is to see it. `outputs` are device and number of stdout and stderr of
-    the run: by that a process knows whether its own are the same. `passed`: it gets other descriptors, too. `coerced`: it
-    is given no LC_CTYPE, and may set one itself (PEP 538).
+    the run: by that a process knows whether its own are the same. `passed`: it gets other descriptors, too. `coerced`:
+    it is given no LC_CTYPE, and may set one itself (PEP 538).
     """
 
     reenact: str

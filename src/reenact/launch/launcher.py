@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -169,8 +170,26 @@ def _joined(done: Replayed, manner: Manner, settings: Settings | None) -> tuple[
         return ()
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  few runs have any
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    folders = [Path(manifests.decode(one.manifest).cwd) for one in found]
+    with _there(folders), ThreadPoolExecutor(os.cpu_count()) as pool:
         return tuple(pool.map(alone, found))
+
+
+@contextlib.contextmanager
+def _there(folders: Iterable[Path]) -> Iterator[None]:
+    """Working directories that the run has deleted are there meanwhile, empty: a process cannot be started in none."""
+    made: list[Path] = []
+    for folder in folders:
+        missing = [path for path in (folder, *folder.parents) if not path.exists()]
+        with contextlib.suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            made += missing
+    try:
+        yield
+    finally:
+        for path in made:
+            with contextlib.suppress(OSError):  # somebody else uses it by now
+                path.rmdir()
 
 
 def reorder(recording: Recording, other: Other, settings: Settings) -> Replayed:

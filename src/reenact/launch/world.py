@@ -8,7 +8,7 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -116,9 +116,9 @@ def python_for(manifest: Manifest) -> str:
     return manifest.executable if Path(manifest.executable).is_file() else sys.executable
 
 
-def cannot_restore(manifest: Manifest) -> list[str]:
-    """What of the recorded world is not as it was, one line each."""
-    return [*_other_python(manifest), *_other_packages(manifest), *_other_files(manifest)]
+def cannot_restore(manifest: Manifest, restored: Container[str] = ()) -> list[str]:
+    """What of the recorded world is not as it was, one line each; but for the paths that a replay has `restored`."""
+    return [*_other_python(manifest), *_other_packages(manifest), *_other_files(manifest, restored)]
 
 
 def digest_of(path: Path) -> str:
@@ -160,12 +160,13 @@ def _other_packages(manifest: Manifest) -> Iterator[str]:
             yield f"{name} was {was}, now {now or 'not installed'}"
 
 
-def _other_files(manifest: Manifest) -> Iterator[str]:
-    if not Path(manifest.cwd).is_dir():
+def _other_files(manifest: Manifest, restored: Container[str]) -> Iterator[str]:
+    if not Path(manifest.cwd).is_dir() and manifest.cwd not in restored:
         yield f"the working directory {manifest.cwd} is gone; replayed in {Path.cwd()}"
     for path, digest in manifest.sources.items():
-        now = digest_of(_inside(manifest.cwd, path))
-        if now != digest:
+        whole = _inside(manifest.cwd, path)
+        now = digest_of(whole)
+        if now != digest and str(whole) not in restored:
             yield f"{path} has changed since the recording" if now else f"{path} is gone"
 
 

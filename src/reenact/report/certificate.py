@@ -174,7 +174,11 @@ def certify(replayed: Replayed, normalizers: Sequence[Normalizer] = SHIPPED) -> 
         incomplete=_of_each(parts, lambda each: [*_incomplete(each.recording)]),
         network=ENCLOSED if all(each.report.enclosed for each in parts) else NETWORK,
         placeholders=sorted({name for each in parts for name in each.manifest.secrets}),
-        not_restored=_of_each(parts, lambda each: [*world.cannot_restore(each.manifest), *each.report.unrestored]),
+        not_restored=[
+            *world.cannot_restore(manifest),
+            *_of_each(parts[1:], lambda each: world.cannot_restore(each.manifest, _restored(each))),
+            *_of_each(parts, lambda each: each.report.unrestored),
+        ],
         normalizers=[rule.name for rule in normalizers if rule.name not in SHIPPED_NAMES],
         faults=_of_each(parts, lambda each: each.report.faults),
         variables=report.variables,
@@ -195,6 +199,12 @@ def _process(replayed: Replayed, found: Sequence[Divergence]) -> Process:
         whole=recording.closed_by_itself,
         not_replayed=replayed.why,
     )
+
+
+def _restored(replayed: Replayed) -> set[str]:
+    """The paths that the replay of a process has made again: its folder, and where its world is closed, files."""
+    saw = replayed.recording.saw.values() if replayed.report.enclosed else ()
+    return {replayed.manifest.cwd, *(one.path for one in saw if one.digest)}
 
 
 def _ending(replayed: Replayed) -> Ending:

@@ -33,6 +33,7 @@ from reenact.seams.system import (
     process,
     signals,
     sqlite,
+    standard,
     terminal,
     tracebacks,
 )
@@ -121,6 +122,7 @@ class Installed:
         """Meets what belongs to a run that is the whole process: generators, terminal, signals, exit, garbage."""
         entropy.start(session)
         terminal.start(session, was_terminal, self._patches)
+        standard.install(self._patches, session, was_terminal[0])
         process.install(self._patches, session, finish)
         tracebacks.meet_hooks(self._patches)
         handlers = Handlers(session)

@@ -71,6 +71,10 @@ class Files:
         for name in _CHANGES_TWO:
             patches.function(os, name, self._before(getattr(os, name), self.touch, self.touch))
 
+    def outside(self, path: str) -> bool:
+        """Whether what stands there is no state of the run."""
+        return path.startswith(self._outside)
+
     # What the run does
 
     def look(self, path: str) -> None:

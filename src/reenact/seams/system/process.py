@@ -23,6 +23,7 @@ _leave = os._exit
 def install(patches: Patches, session: Session, finish: Callable[[], None]) -> None:
     """Meets `os.getpid`, and `os._exit`, `os.abort` and `os.exec*`. `finish` ends the session before an abrupt end."""
     patches.function(os, "getpid", _getpid)
+    patches.function(os, "getppid", _getppid(os.getppid))
     for name in ("fork", "forkpty"):
         patches.function(os, name, _fork(getattr(os, name)))
     patches.function(os, "_exit", _exit(os._exit, finish))
@@ -39,6 +40,22 @@ def _getpid() -> int:
 
 
 _getpid.__name__ = _getpid.__qualname__ = "getpid"
+
+
+def _getppid(real: Callable[[], int]) -> Callable[[], int]:
+    """Who that was may be anybody by the time of a replay, and gets no signal then."""
+
+    def getppid() -> int:
+        lane = get_lane()
+        if lane is None or lane.session is None:
+            return real()
+        pid = lane.session.draw(lane, DrawKind.PID, real, _real.getframe(1))
+        assert isinstance(pid, int)  # noqa: S101  a PID draw is a number
+        if not lane.session.live:
+            lane.session.stand_ins.add(pid)
+        return pid
+
+    return getppid
 
 
 def _fork(real: Callable[[], Any]) -> Callable[[], Any]:
