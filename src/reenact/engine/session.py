@@ -91,6 +91,7 @@ class Session:
         self.plan = plan
         self.writer = writer
         self.exclusive = exclusive
+        self.rules = normalizers
         self.boundary = Boundary(plan, normalizers)
         tape = plan.prefix
         self.reordered = Reordered(tape, plan.schedule) if tape is not None and plan.schedule is not None else None
@@ -106,6 +107,9 @@ class Session:
         self.found: Callable[[Divergence | str], None] = lambda _: None
         self.gates: Callable[[], Gate | None] | None = None
         self.cut = False
+        self.at_cut: Callable[[], None] = lambda: None
+        self.finish: Callable[[], None] = lambda: None  # before the process is gone without exit handlers
+        self.leaving: int | None = None  # the exit status with which the process ends itself
         self.collect: Callable[[Lane], None] | None = None
         self.look_behind: Callable[[FrameType | None], None] = lambda _: None  # at what C code does
         self.look: Look | None = None  # at the agent's variables: `verify --deep`
@@ -163,6 +167,12 @@ class Session:
         self.order.forsake()
         if self.writer is not None:
             self.writer.forsake()
+
+    def become(self, plan: Plan, writer: TapeWriter | None, birth: Birth) -> None:
+        """This process is a fork that goes on as a run of its own: who holds this session is part of that from now on."""
+        rules, look_behind = self.rules, self.look_behind
+        Session.__init__(self, plan, writer, rules, birth=birth)
+        self.look_behind = look_behind
 
     def _end_lanes(self) -> None:
         for lane in list(self._alive):
@@ -468,6 +478,7 @@ class Session:
         tape = self.plan.prefix
         if not self.order.stuck:
             self.cut = True
+            self.at_cut()
             raise DivergenceError("the recording ends here, and everything waits")
         notes = [f"{name} waits for tick {tick}" for tick, name in self.order.waiting().items()]
         if tape is not None and self.order.cursor < len(tape.ticks):

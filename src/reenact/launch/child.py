@@ -23,6 +23,7 @@ from reenact.engine.session import Birth, Session
 from reenact.engine.side.traffic import SideTraffic
 from reenact.launch import manifest as manifests
 from reenact.launch import running
+from reenact.launch.enclosure import Enclosed
 from reenact.launch.settings import Settings
 from reenact.launch.spec import SPEC, Report, Spec
 from reenact.launch.workspace import Workspace
@@ -33,7 +34,7 @@ from reenact.seams.system.children import Others
 from reenact.seams.system.files import Files
 from reenact.tape.close import faults_beside
 from reenact.tape.event import Ended, Failed, Snapshot
-from reenact.tape.reader import read
+from reenact.tape.reader import Recording, read
 from reenact.tape.redact import secrets_of
 from reenact.tape.writer import TapeWriter
 
@@ -42,6 +43,7 @@ def start(text: str) -> None:
     """Starts what `REENACT_SPEC` asks for. Called by the start-up hook, before the program."""
     spec = msgspec.json.decode(text, type=Spec)
     del os.environ[SPEC]
+    seed = os.environ["PYTHONHASHSEED"]
     restore_hash_seed(spec)
     session = session_of(spec)
     tape = session.plan.prefix
@@ -52,13 +54,16 @@ def start(text: str) -> None:
         if workspace is not None:
             finish_replay(session, spec, last_error(), workspace)
         if files is not None:
-            _finish_recording(session, files)
+            finish_recording(session, files)
 
-    finish = _once_here(end)
+    finish = once_here(end)
     # Registered first, so called last, after everything that the program registers
     atexit.register(finish)
     others = _Both(session, files, workspace) if files is not None and workspace is not None else files or workspace
-    begin(session, spec, finish, files, others)
+    installed = begin(session, spec, finish, files, others)
+    if installed.processes is not None and spec.mode != "explore":
+        enclosed = workspace.enclosed if workspace is not None else None
+        installed.processes.offspring = partial(_offspring, session, installed, spec, seed, enclosed)
 
 
 def restore_hash_seed(spec: Spec) -> None:
@@ -71,20 +76,18 @@ def restore_hash_seed(spec: Spec) -> None:
 
 def session_of(spec: Spec) -> Session:
     """The session that `spec` asks for."""
-    session = _session_of(spec)
-    session.side = SideTraffic(spec.side_traffic)
+    if spec.mode == "record":
+        session = Session(plans.RECORD, TapeWriter.resume(Path(spec.tape), spec.last_piece))
+        session.side = SideTraffic(spec.side_traffic)
+        look(session, spec)
+        return session
+    session = replaying(spec, read(Path(spec.tape)))
+    running.begin(session, Path(spec.report))
     return session
 
 
-def _session_of(spec: Spec) -> Session:
-    if spec.mode == "record":
-        session = Session(plans.RECORD, TapeWriter.resume(Path(spec.tape), spec.last_piece))
-        if spec.deep:
-            from reenact.engine.locals import Keep  # noqa: PLC0415  only when it is asked for
-
-            session.look = Keep(session, secrets_of(os.environ))
-        return session
-    tape = read(Path(spec.tape))
+def replaying(spec: Spec, tape: Recording, birth: Birth | None = None) -> Session:
+    """A session that replays what is on `tape`, as `spec` asks; `birth` is that of a process of a run."""
     settings = Settings(Path(spec.project) if spec.project else None, msgspec.json.decode(spec.settings or "{}"))
     with settings.importable():
         rules = normalize.load(settings.table)
@@ -92,13 +95,20 @@ def _session_of(spec: Spec) -> Session:
         writer = TapeWriter.resume(Path(spec.onto), spec.last_piece)
         session = Session(plans.explore(tape, spec.schedule), writer, rules)
     else:
-        session = Session(plans.replay(tape, observe=spec.observe), None, rules)
-    if spec.deep:
-        from reenact.engine.locals import Compare  # noqa: PLC0415  as above
-
-        session.look = Compare(session, tape)
-    running.begin(session, Path(spec.report))
+        session = Session(plans.replay(tape, observe=spec.observe), None, rules, birth=birth)
+    session.side = SideTraffic(spec.side_traffic)
+    look(session, spec)
     return session
+
+
+def look(session: Session, spec: Spec) -> None:
+    """Has the session look at the agent's variables, if that is asked for."""
+    if not spec.deep:
+        return
+    from reenact.engine.locals import Compare, Keep  # noqa: PLC0415  only when it is asked for
+
+    tape = session.plan.prefix
+    session.look = Keep(session, secrets_of(os.environ)) if tape is None else Compare(session, tape)
 
 
 def begin(
@@ -107,34 +117,42 @@ def begin(
     finish: Callable[[], None],
     files: Files | None = None,
     others: Others | None = None,
-) -> None:
+) -> Installed:
     """Installs every seam; from here on the calling context is in the session's main lane."""
     installed = Installed()
     installed.install()
     installed.bound(spec.boundaries, session.note)
-    if session.recording:
-        installed.offspring = partial(_offspring, Path(spec.tape), installed)
-    installed.take_process(session, spec.terminal, finish, Path(spec.tape).parent, files, others)
+    session.finish = finish
+    installed.take_process(session, spec.terminal, Path(spec.tape).parent, files, others)
     tape = session.plan.prefix
     where = manifests.decode(tape.manifest).machine if tape is not None else None
     if where is not None:
         installed.become(where.uname, where.processors, where.usable)
+    take_up(session)
+    enter(session.main)
+    return installed
+
+
+def take_up(session: Session) -> None:
+    """The session has this process from here on."""
+    tape = session.plan.prefix
     watch(session, closed=tape is not None)
     pid = _real.getpid() if tape is None else int(tape.snapshots.get("pid", b"-1"))
     session.keep(Snapshot("pid", str(pid).encode()))
     session.recorded_pid = pid
     if tape is not None:
         gc.collect()  # what all this has left over is not for the program to find: it may count what it collects
-    enter(session.main)
 
 
-def _offspring(tape: Path, installed: Installed, birth: Birth) -> Joining:
-    from reenact.launch.offspring import Offspring  # noqa: PLC0415  few programs start processes
+def _offspring(
+    session: Session, installed: Installed, spec: Spec, seed: str, enclosed: Enclosed | None, birth: Birth
+) -> Joining | None:
+    from reenact.launch.offspring import Home, starts  # noqa: PLC0415  few programs start processes
 
-    return Offspring.of(tape, installed, birth)
+    return starts(session, installed, Home(spec, spec.tape, str(Path(spec.tape).parent), seed, enclosed), birth)
 
 
-def _once_here(function: Callable[[], None]) -> Callable[[], None]:
+def once_here(function: Callable[[], None]) -> Callable[[], None]:
     """`function`, called once and in this process only: what it forks runs exit handlers, too."""
     left, owner = [function], _real.getpid()
 
@@ -171,9 +189,11 @@ class _Both:
         self._files.meanwhile(event)
 
 
-def _finish_recording(session: Session, files: Files) -> None:
+def finish_recording(session: Session, files: Files | None) -> None:
+    """Ends a recording, and its tape."""
     enter(MUTED)
-    files.end()
+    if files is not None:
+        files.end()
     session.look_behind(None)
     if not session.divergences and not session.cut:  # else the tape ends where the run left the one that it came from
         session.keep(Ended(session.elapsed(), last_error()))
@@ -211,6 +231,7 @@ def finish_replay(session: Session, spec: Spec, error: Failed | None, workspace:
         unrestored=workspace.unrestored if workspace is not None else [],
         variables=variables,
         choices=session.reordered.chooser.choices if session.reordered is not None else [],
+        status=session.leaving,
         lost=session.reordered is not None and session.reordered.out_of_reach > 0,
     )
     running.end(Path(spec.report), report)

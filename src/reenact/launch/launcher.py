@@ -22,6 +22,7 @@ from reenact.launch.command import Command
 from reenact.launch.manifest import Manifest
 from reenact.launch.settings import Settings
 from reenact.launch.spec import CALL, SPEC, Report, Spec
+from reenact.tape.close import UNKNOWN_STATUS
 from reenact.tape.event import LOCALS_SALT, Start
 from reenact.tape.reader import Recording
 from reenact.tape.store import Store
@@ -61,7 +62,10 @@ class Other:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """A replay that is over. `took` is in ns; `stderr` is the end of what a quiet one wrote there."""
+    """A replay that is over. `took` is in ns; `stderr` is the end of what a quiet one wrote there.
+
+    `processes` are those of the processes of the run, and of what they have started, that were started again.
+    """
 
     status: int
     report: Report
@@ -70,6 +74,7 @@ class Replayed:
     took: int = 0
     stderr: bytes = b""
     observed: bool = False
+    processes: tuple[Replayed, ...] = ()
 
 
 def record(command: Command, store: Store, name: str | None = None, *, deep: bool = False) -> tuple[int, Recording]:
@@ -174,6 +179,7 @@ def _again(
         }
         began = _real.monotonic_ns()
         status = _run(supervised, command, env, manifest.cwd, errors if manner.quiet else None)
+        processes = _processes(recording, report, observed=manner.observe)
         took = _real.monotonic_ns() - began
         found = running.report_of(report)
         stderr = errors.read_bytes()[-_TAIL:] if manner.quiet else b""
@@ -187,7 +193,24 @@ def _again(
         raise UsageError(HOOK_MISSING.format(python=command.python))
     if status == -signal.SIGINT != recording.status:
         raise KeyboardInterrupt
-    return Replayed(status, found, manifest, recording, took, stderr, manner.observe)
+    return Replayed(status, found, manifest, recording, took, stderr, manner.observe, processes)
+
+
+def _processes(recording: Recording, report: Path, *, observed: bool) -> tuple[Replayed, ...]:
+    """The replays of the processes of the run that were started in its replay, when they are over."""
+    if not recording.processes:
+        return ()
+    from reenact.launch import relatives  # noqa: PLC0415  few runs start processes
+
+    found = []
+    for process, own, still in relatives.awaited(recording, report):
+        manifest = manifests.decode(process.manifest)
+        told = running.report_of(own)
+        if still:
+            told.faults.append(f"{process.name} did not come to its end, and was ended")
+        status = told.status if told.status is not None else UNKNOWN_STATUS
+        found.append(Replayed(status, told, manifest, process, observed=observed))
+    return tuple(found)
 
 
 def _command(recording: Recording, manifest: Manifest) -> Command:

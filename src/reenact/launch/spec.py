@@ -51,7 +51,8 @@ class Report(msgspec.Struct):
     `written` is how many bytes of the output on tape were written again; `error` is the exception that ended the
     program. `variables` is what was compared of the agent's variables, if that was asked for. `choices` are those of an
     explored run; it is `lost` if it waited for answers that the tape does not hold. `unusable` says why the recorded
-    function could not be called at all, and `slug` is that error's.
+    function could not be called at all, and `slug` is that error's. `status` is the exit status with which a process of
+    the run ended itself.
     """
 
     asked: int = 0
@@ -69,5 +70,6 @@ class Report(msgspec.Struct):
     variables: Compared | None = None
     choices: list[Choice] = []
     lost: bool = False
+    status: int | None = None
     unusable: str = ""
     slug: str = ""
