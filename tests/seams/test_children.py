@@ -278,6 +278,7 @@ def test_what_is_secret_is_not_on_tape(bench: Bench) -> None:
     assert run.text == "True 0 True\n"
     disk = b"".join(path.read_bytes() for path in bench.store.root.rglob("*.tape"))
     assert secret.encode() not in disk + repr(run.tape.events).encode()
+    assert secret.encode() not in repr([(one.manifest, one.wrote) for one in run.tape.processes]).encode()
     run.reproduced()
 
 

@@ -29,6 +29,7 @@ from reenact.errors import DivergenceError
 from reenact.tape import event as ev
 from reenact.tape.delta import Bodies
 from reenact.tape.reader import Event, Recording
+from reenact.tape.redact import redact_content
 from reenact.tape.writer import TapeWriter
 
 _LAST = 1e-6
@@ -75,8 +76,11 @@ class Session:
     """One run. `writer` is given when the run is being recorded, `plan.prefix` when there is a tape to serve from.
 
     `exclusive`: the whole process is this run, so that state of the interpreter (generators, say) belongs to it.
-    `birth` is given to a process that a run has started, and that is a session of its own.
+    `birth` is given to a process that a run has started, and that is a session of its own. What that reads and writes,
+    its parent may have from it: of `secrets`, nothing is on its tape either.
     """
+
+    secrets: tuple[bytes, ...] = ()
 
     def __init__(
         self,
@@ -91,6 +95,7 @@ class Session:
         self.plan = plan
         self.writer = writer
         self.exclusive = exclusive
+        self.rules = normalizers
         self.boundary = Boundary(plan, normalizers)
         tape = plan.prefix
         self.reordered = Reordered(tape, plan.schedule) if tape is not None and plan.schedule is not None else None
@@ -106,6 +111,9 @@ class Session:
         self.found: Callable[[Divergence | str], None] = lambda _: None
         self.gates: Callable[[], Gate | None] | None = None
         self.cut = False
+        self.at_cut: Callable[[], None] = lambda: None
+        self.finish: Callable[[], None] = lambda: None  # before the process is gone without exit handlers
+        self.leaving: int | None = None  # the exit status with which the process ends itself
         self.collect: Callable[[Lane], None] | None = None
         self.look_behind: Callable[[FrameType | None], None] = lambda _: None  # at what C code does
         self.look: Look | None = None  # at the agent's variables: `verify --deep`
@@ -163,6 +171,12 @@ class Session:
         self.order.forsake()
         if self.writer is not None:
             self.writer.forsake()
+
+    def become(self, plan: Plan, writer: TapeWriter | None, birth: Birth) -> None:
+        """This process is a fork that goes on as a run of its own: who holds this session is part of that from now on."""
+        rules, look_behind = self.rules, self.look_behind
+        Session.__init__(self, plan, writer, rules, birth=birth)
+        self.look_behind = look_behind
 
     def _end_lanes(self) -> None:
         for lane in list(self._alive):
@@ -278,7 +292,8 @@ class Session:
             start = 0
             for end in range(1, len(out) + 1):
                 if end == len(out) or out[end][0] != out[start][0]:
-                    self.keep(ev.Wrote(lane.index, out[start][0], b"".join(data for _, data in out[start:end])))
+                    data = b"".join(data for _, data in out[start:end])
+                    self.keep(ev.Wrote(lane.index, out[start][0], self.clean(data)))
                     start = end
 
     def began_event(self, lane: Lane, kind: ev.Kind, name: str, head: bytes, body: bytes) -> int:
@@ -338,6 +353,10 @@ class Session:
         index = self._sites[key] = len(self._sites)
         self.keep(ev.SiteNamed(index, place.function, place.file, place.line))
         return index
+
+    def clean(self, data: bytes) -> bytes:
+        """What may be on tape of it."""
+        return redact_content("", data, self.secrets) if self.secrets else data
 
     def note(self, slug: str, text: str, frame: FrameType | None = None) -> None:
         """Keeps something to be told at the end, once."""
@@ -468,6 +487,7 @@ class Session:
         tape = self.plan.prefix
         if not self.order.stuck:
             self.cut = True
+            self.at_cut()
             raise DivergenceError("the recording ends here, and everything waits")
         notes = [f"{name} waits for tick {tick}" for tick, name in self.order.waiting().items()]
         if tape is not None and self.order.cursor < len(tape.ticks):

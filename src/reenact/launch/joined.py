@@ -24,6 +24,7 @@ from reenact.seams.system import made
 from reenact.tape.close import faults_beside
 from reenact.tape.event import OUTPUTS, Snapshot, Start
 from reenact.tape.reader import folder_of, records
+from reenact.tape.redact import redact_content, secrets_of
 from reenact.tape.store import Store
 from reenact.tape.writer import TapeWriter
 
@@ -36,7 +37,9 @@ def start(text: str) -> None:
     if invitation.reenact != __version__:
         return
     run = Path(invitation.tape)
-    program = command.Command(sys.executable, *command.split(tuple(sys.orig_argv[1:])))
+    secrets = secrets_of(os.environ)
+    words = [redact_content("", os.fsencode(word), secrets) for word in sys.orig_argv[1:]]
+    program = command.Command(sys.executable, *command.split(tuple(map(os.fsdecode, words))))
     with _faults_told(run, program.name):
         run_id, tape = Store(folder_of(run)).new(program.name)
         manifest = world.inherited(
@@ -52,6 +55,7 @@ def start(text: str) -> None:
         writer = TapeWriter.create(tape, run_id, program.name, manifest.started)
         writer.add(Start(manifests.encode(manifest)))
         session = Session(plans.RECORD, writer, birth=Birth(invitation.lane, program.name, invitation.began))
+        session.secrets = secrets
         session.side = SideTraffic(manifest.side_traffic)
         session.keep(Snapshot(OUTPUTS, _outputs(invitation.outputs)))
         session.commit()
@@ -63,7 +67,7 @@ def start(text: str) -> None:
             side_traffic=manifest.side_traffic,
             deep=invitation.deep,
         )
-        files = child.begin_program(session, spec, Path(invitation.store))
+        files = child.begin_program(session, spec, Path(invitation.store), hash_seed)
         if files is not None:
             since = _real.time_ns() - (_real.monotonic_ns() - invitation.began)
             made.install(Patches(), session, files, since, program.target[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import os
 import signal
 import subprocess
@@ -25,7 +26,7 @@ from reenact.launch.manifest import Manifest
 from reenact.launch.settings import Settings
 from reenact.launch.spec import CALL, SPEC, Report, Spec
 from reenact.launch.standstill import Standstill
-from reenact.tape.event import LOCALS_SALT, VISITED, Start
+from reenact.tape.event import LOCALS_SALT, UNKNOWN_STATUS, VISITED, Start
 from reenact.tape.reader import Recording
 from reenact.tape.store import Store
 from reenact.tape.writer import TapeWriter
@@ -67,7 +68,8 @@ class Other:
 class Replayed:
     """A replay that is over. `took` is in ns; `stderr` is the end of what a quiet one wrote there.
 
-    `joined` are those of the Pythons that it started; `why` says why one of these could not be replayed.
+    `processes` are those of the processes of the run, and of what they have started, that were started again; and of
+    the Pythons that joined it. `why` says why one could not be replayed.
     """
 
     status: int
@@ -77,14 +79,8 @@ class Replayed:
     took: int = 0
     stderr: bytes = b""
     observed: bool = False
-    joined: tuple[Replayed, ...] = ()
+    processes: tuple[Replayed, ...] = ()
     why: str = ""
-
-    def every(self) -> Iterator[Replayed]:
-        """It, and those of the Pythons that joined the run."""
-        yield self
-        for one in self.joined:
-            yield from one.every()
 
 
 def record(command: Command, store: Store, name: str | None = None, *, deep: bool = False) -> tuple[int, Recording]:
@@ -146,22 +142,23 @@ def replay(
     """
     supervised = functools.partial(supervise.run, waiting=waiting, meanwhile=meanwhile)
     done = _again(recording, manner, settings, supervised)
-    return replace(done, joined=_joined(done, manner, settings))
+    joined = [_joined(each, manner, settings) for each in (done, *done.processes)]
+    return replace(done, processes=(*done.processes, *itertools.chain(*joined)))
 
 
 def _joined(done: Replayed, manner: Manner, settings: Settings | None) -> tuple[Replayed, ...]:
     """The Pythons that the replay came to start, each replayed by itself: what it wrote, its program has on tape."""
 
-    def alone(recording: Recording) -> Replayed:
+    def alone(recording: Recording) -> tuple[Replayed, ...]:
         manifest = manifests.decode(recording.manifest)
         why = next((note.text for note, _ in recording.notes if note.slug == VISITED), "")
         try:
             if not why:
                 again = _again(recording, replace(manner, quiet=True), settings, supervise.run, patient=False)
-                return replace(again, joined=_joined(again, manner, settings))
+                return again, *again.processes, *_joined(again, manner, settings)
         except UsageError as error:
             why = str(error)
-        return Replayed(0, Report(), manifest, recording, observed=manner.observe, why=why)
+        return (Replayed(0, Report(), manifest, recording, observed=manner.observe, why=why),)
 
     started = None if not done.report.complete else done.report.joined
     found = [one for one in done.recording.processes if entry.is_program(manifests.decode(one.manifest).entry)]
@@ -172,7 +169,7 @@ def _joined(done: Replayed, manner: Manner, settings: Settings | None) -> tuple[
 
     folders = [Path(manifests.decode(one.manifest).cwd) for one in found]
     with _there(folders), ThreadPoolExecutor(os.cpu_count()) as pool:
-        return tuple(pool.map(alone, found))
+        return tuple(itertools.chain(*pool.map(alone, found)))
 
 
 @contextlib.contextmanager
@@ -240,6 +237,7 @@ def _again(
             supervised = functools.partial(supervised, waiting=still)
         began = _real.monotonic_ns()
         status = _run(supervised, command, env, manifest.cwd, errors if manner.quiet else None)
+        processes = _processes(recording, report, observed=manner.observe)
         took = _real.monotonic_ns() - began
         found = running.report_of(report)
         stderr = errors.read_bytes()[-_TAIL:] if manner.quiet else b""
@@ -256,7 +254,24 @@ def _again(
         raise UsageError(HOOK_MISSING.format(python=command.python))
     if status == -signal.SIGINT and recording.status not in (None, status):
         raise KeyboardInterrupt
-    return Replayed(status, found, manifest, recording, took, stderr, manner.observe)
+    return Replayed(status, found, manifest, recording, took, stderr, manner.observe, processes)
+
+
+def _processes(recording: Recording, report: Path, *, observed: bool) -> tuple[Replayed, ...]:
+    """The replays of the processes of the run that were started in its replay, when they are over."""
+    if not recording.processes:
+        return ()
+    from reenact.launch import relatives  # noqa: PLC0415  few runs start processes
+
+    found = []
+    for process, own, still in relatives.awaited(recording, report):
+        manifest = manifests.decode(process.manifest)
+        told = running.report_of(own)
+        if still:
+            told.faults.append(f"{process.name} did not come to its end, and was ended")
+        status = told.status if told.status is not None else UNKNOWN_STATUS
+        found.append(Replayed(status, told, manifest, process, observed=observed))
+    return tuple(found)
 
 
 def _command(recording: Recording, manifest: Manifest) -> Command:

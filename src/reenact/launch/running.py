@@ -41,6 +41,11 @@ def begin(session: Session, report: Path) -> None:
     session.found = found
 
 
+def beside(report: Path, process: str) -> Path:
+    """Where a process of the run reports, by the path of its main lane."""
+    return report.with_name(f"process-{process}.json")
+
+
 def end(report: Path, found: Report) -> None:
     """The replay is over, and found this."""
     whole = report.with_suffix(".part")

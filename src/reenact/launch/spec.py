@@ -56,8 +56,8 @@ class Report(msgspec.Struct):
     `written` is how many bytes of the output on tape were written again; `error` is the exception that ended the
     program. `variables` is what was compared of the agent's variables, if that was asked for. `choices` are those of an
     explored run; it is `lost` if it waited for answers that the tape does not hold. `unusable` says why the recorded
-    function could not be called at all, and `slug` is that error's.
-    `joined` are the lanes of the Pythons that it would have started.
+    function could not be called at all, and `slug` is that error's. `status` is the exit status with which a process of
+    the run ended itself. `joined` are the lanes of the Pythons that it would have started.
     """
 
     asked: int = 0
@@ -76,5 +76,6 @@ class Report(msgspec.Struct):
     choices: list[Choice] = []
     lost: bool = False
     joined: list[str] = []
+    status: int | None = None
     unusable: str = ""
     slug: str = ""

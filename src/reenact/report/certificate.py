@@ -148,7 +148,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
 def certify(replayed: Replayed, normalizers: Sequence[Normalizer] = SHIPPED) -> Certificate:
     """The certificate of a replay that compared with these normalizers."""
     manifest, recording, report = replayed.manifest, replayed.recording, replayed.report
-    parts = [each for each in replayed.every() if not each.why]
+    parts = [each for each in (replayed, *replayed.processes) if not each.why]
     found = findings(replayed, normalizers)
     return Certificate(
         verdict=_verdict(parts, found),
@@ -161,7 +161,7 @@ def certify(replayed: Replayed, normalizers: Sequence[Normalizer] = SHIPPED) -> 
         sources={path: digest for each in parts for path, digest in each.manifest.sources.items()},
         commit=manifest.git_commit,
         uncommitted=bool(manifest.git_diff),
-        processes=[_process(each, found) for each in replayed.every() if each is not replayed],
+        processes=[_process(each, found) for each in (replayed, *replayed.processes) if each is not replayed],
         boundaries=_boundaries(parts, found),
         bytes=_bytes(parts),
         draws=sum(map(_draws, parts)),

@@ -23,7 +23,7 @@ def findings(replayed: Replayed, normalizers: Sequence[Normalizer] = SHIPPED) ->
 
     First those of the run itself, then those of each Python that joined it, with the numbers of the whole.
     """
-    parts = [(each, _findings(each, normalizers)) for each in replayed.every() if not each.why]
+    parts = [(each, _findings(each, normalizers)) for each in (replayed, *replayed.processes) if not each.why]
     if not any(found for _, found in parts):
         return ()
     from reenact.trajectory import step_of_event  # noqa: PLC0415  a replay without differences needs no steps

@@ -17,6 +17,7 @@ from reenact.errors import DivergenceError
 from reenact.tape.event import Snapshot
 
 _MAX_BYTES = 1024 * 1024  # it is looked at with each event
+_BEFORE = -1
 _UNKEPT = "memory is shared that is large or another's: what is written to it is not on tape, and a replay ends there"
 
 
@@ -26,7 +27,12 @@ class Memory:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._pieces: dict[int, weakref.ref[Any]] = {}
+        self.take()
+
+    def take(self) -> None:
+        """A run begins, in this process or in a fork of it, which finds the memory that it shares as it is."""
         self._known: dict[int, bytes] = {}
+        self.heard(_BEFORE)
 
     def made(self, lane: Lane, owner: Any) -> None:
         """`owner` holds a new piece; None: it is another process's. That cannot be kept, nor what is large.

@@ -112,7 +112,7 @@ class Children:
 
     def __init__(self, session: Session, others: Others | None, join: Join | None = None) -> None:
         self._session = session
-        self._others = others
+        self.others = others
         self._joins = Joins(session, join)
         self._secrets = secrets_of(os.environ)
 
@@ -187,18 +187,18 @@ class Children:
 
     def before(self) -> None:
         """A child is about to be started."""
-        if self._others is not None:
-            self._others.before_child()
+        if self.others is not None:
+            self.others.before_child()
 
     def heard(self, event: int) -> None:
         """One that goes on has told something, by that event."""
-        if self._others is not None:
-            self._others.meanwhile(event)
+        if self.others is not None:
+            self.others.meanwhile(event)
 
     def over(self, event: int) -> None:
         """A child has ended, or may have: by that event the run knows."""
-        if self._others is not None:
-            self._others.after_child(event)
+        if self.others is not None:
+            self.others.after_child(event)
 
     # Beginning and end
 

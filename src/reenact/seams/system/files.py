@@ -46,6 +46,11 @@ class Files:
     def __init__(self, session: Session, store: Path) -> None:
         self._session = session
         self._secrets = secrets_of(os.environ)
+        self._outside = not_the_runs(store)
+        self.take()
+
+    def take(self) -> None:
+        """A run begins, in this process or in a fork of it, and has seen nothing yet."""
         self._seen: dict[str, bool] = {}  # path -> whether its content is on tape, too
         self._kept: set[bytes] = set()
         self._touched: dict[str, None] = {}
@@ -53,7 +58,6 @@ class Files:
         self._last_child = -1
         self._first_child = 0
         self._owner = _real.getpid()
-        self._outside = not_the_runs(store)
 
     def install(self, patches: Patches) -> None:
         """Meets what opens, looks at, lists and changes files."""

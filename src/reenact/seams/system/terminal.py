@@ -108,7 +108,13 @@ def read(real: Callable[[], bytes]) -> bytes:
     lane = get_lane()
     if lane is None or lane.session is None:
         return real()
-    return Crossing.begin(lane, Call(Kind.STDIN, "read"), _revive).pull(lambda: Answer(PartKind.VALUE, real())).data
+    clean = lane.session.clean
+
+    def perform() -> Answer:
+        data = real()
+        return Answer(PartKind.VALUE, data, lambda: clean(data))
+
+    return Crossing.begin(lane, Call(Kind.STDIN, "read"), _revive).pull(perform).data
 
 
 class _Stdin(io.RawIOBase):
