@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 
 import pytest
@@ -242,3 +243,73 @@ def test_a_file_that_it_read_is_found_again_and_what_it_wrote_is_compared(bench:
     (bench.folder / "worker.py").write_text(source.replace("'more'", "'less'"), encoding="utf-8")
     verified = run.verify()
     assert [(one["what"], one["lane"]) for one in verified.divergences] == [("file", "0.1")]
+
+
+def test_a_python_without_reenact_runs_as_it_would_and_is_told(bench: Bench) -> None:
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bench.folder / "bare")], check=True)
+    program = f"""{HEAD}
+code = "import os, sys; print(sorted(os.environ), sys.prefix)"
+for command in (["bare/bin/python", "-c", code], [sys.executable, "-S", "-c", code]):
+    print(subprocess.check_output(command))
+print(subprocess.run([sys.executable], input=code.encode(), capture_output=True))
+print(subprocess.run([sys.executable, "--version"], capture_output=True))
+"""
+    plain = bench.plain(program)
+    run = bench.record(program)
+    assert (plain.stdout, plain.status) == (run.stdout, run.status)
+    assert not run.tape.processes
+    told = [note.text for note, _ in run.tape.notes if "is not recorded itself" in note.text]
+    for text, why in zip(told, ("has no reenact", "with -S", "standard input"), strict=True):
+        assert why in text
+    assert b"is not recorded itself" in run.stderr
+    assert run.verify().passed
+
+
+def test_reenact_itself_and_what_is_switched_off_do_not_join(bench: Bench) -> None:
+    run = bench.record(f"""{HEAD}
+open("inner.py", "w").write("print('inner')")
+inner = subprocess.run([sys.executable, "-m", "reenact", "record", "-q", "--store", "other", "inner.py"], capture_output=True)
+print(inner.stdout, inner.returncode)
+print(subprocess.check_output([sys.executable, "inner.py"], env=os.environ | {{"REENACT_ENABLED": "false"}}))
+""")
+    assert run.text == "b'inner\\n' 0\nb'inner\\n'\n"
+    assert not run.tape.processes
+    told = [note.text.partition("itself: ")[2] for note, _ in run.tape.notes if "itself" in note.text]
+    assert told == ["reenact and pip are never recorded"]
+    assert len(Bench(bench.folder).store.ids()) == 1
+    assert len(list((bench.folder / "other").glob("*.tape"))) == 1
+
+
+SERVE = """
+import socket
+server = socket.create_server(("127.0.0.1", 0))
+print(server.getsockname()[1], flush=True)
+link, _ = server.accept()
+print(link.recv(10))
+"""
+
+
+def test_one_that_others_connect_to_is_told_and_not_replayed(bench: Bench) -> None:
+    body = """
+import socket
+child = subprocess.Popen(tool, stdout=PIPE)
+with socket.create_connection(("127.0.0.1", int(child.stdout.readline()))) as link:
+    link.sendall(b"hello")
+print(child.communicate(), child.returncode)
+"""
+    run = recorded(bench, body, SERVE)
+    (process,) = run.tape.processes
+    assert "visited" in [note.slug for note, _ in process.notes]
+    verified = run.verify()
+    assert verified.passed, verified.told()
+    assert "127.0.0.1" in json.dumps(verified.document["not_replayed"])
+
+
+def test_one_that_is_given_more_than_the_standard_streams_is_told(bench: Bench) -> None:
+    body = """
+ours, theirs = os.pipe()
+print(subprocess.run([*tool, str(theirs)], pass_fds=[theirs]).returncode, os.read(ours, 9))
+"""
+    run = recorded(bench, body, "import os, sys; os.write(int(sys.argv[1]), b'past us')")
+    (process,) = run.tape.processes
+    assert "was given the descriptor" in " ".join(note.text for note, _ in process.notes)

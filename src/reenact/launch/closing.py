@@ -15,7 +15,7 @@ from reenact.tape.whole import every
 def close(path: Path, status: int | None, notes: Iterable[Note] = ()) -> Recording:
     """As `tape.close.close`."""
     beside = gathered(path)
-    recording = tapes.close(path, status, _counts, [*notes, *beside.notes], beside.kin)
+    recording = tapes.close(path, status, _counts, [*notes, *beside.notes], beside.kin, beside.missing)
     beside.remove()
     return recording
 

@@ -14,14 +14,29 @@ from reenact.tape.journal import fold
 from reenact.tape.reader import Recording, folder_of, in_order_of_birth, read, records
 from reenact.tape.store import Store
 
+NOTHING = "`{name}` is not recorded itself: it was gone before reenact began in it, or could not write its tape"
+
 
 @dataclass(slots=True)
 class Gathered:
-    """`kin` is what they did, as it goes onto the run's tape; `notes` tell what does not. `taken` are their tapes."""
+    """`kin` is what they did, as it goes onto the run's tape; `notes` tell what does not. `taken` are their tapes.
+
+    Some `go_on` after the run.
+    """
 
     kin: list[Kin] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     taken: list[Path] = field(default_factory=list)
+    go_on: bool = False
+
+    def missing(self, recording: Recording) -> Iterator[Note]:
+        """Tells of the Pythons that were to record themselves, as the recording has it, and left nothing."""
+        there = {one.lane for one in self.kin}
+        for event, children in recording.joined.items() if not self.go_on else ():
+            for child in children:
+                if child.lane not in there:
+                    name = recording.events[event].name.partition("`")[2].rstrip("`")
+                    yield Note("child", NOTHING.format(name=name), -1)
 
     def remove(self) -> None:
         """Their tapes are needed no more: what they hold is on the run's own."""
@@ -39,6 +54,7 @@ def gathered(tape: Path) -> Gathered:
     for run_id in store.ids():
         path = store.path(run_id)
         if being_written(path):
+            found.go_on = True
             found.notes.append(Note("process", f"{run_id} goes on: what it does from now on is its own", -1))
             continue
         found.taken.append(path)
@@ -46,16 +62,16 @@ def gathered(tape: Path) -> Gathered:
             over.append(read(path))
     for one in sorted((one for one in over if one.lanes), key=in_order_of_birth):
         more = gathered(one.path)
-        found.kin += fold(one.main, one.name, _journal(one.path, more))
+        found.kin += fold(one.main, one.name, _journal(one, more))
         found.taken = [*more.taken, *found.taken]
     return found
 
 
-def _journal(tape: Path, beside: Gathered) -> Iterator[Sequence[AnyRecord]]:
+def _journal(process: Recording, beside: Gathered) -> Iterator[Sequence[AnyRecord]]:
     """All that is on the tape of a process, and beside it: it may have started others, and failed to say something."""
-    yield from ([record] for record in records(tape))
+    yield from ([record] for record in records(process.path))
     yield beside.kin
-    yield beside.notes
-    faults = faults_beside(tape)
+    yield [*beside.notes, *beside.missing(process)]
+    faults = faults_beside(process.path)
     if faults.is_file():
         yield [Note("fault", faults.read_text(encoding="utf-8", errors="replace"), -1)]

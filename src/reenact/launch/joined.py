@@ -28,6 +28,8 @@ from reenact.tape.redact import redact_content, secrets_of
 from reenact.tape.store import Store
 from reenact.tape.writer import TapeWriter
 
+GIVEN = "{program} was given the descriptor {descriptor}: what passes through it is not on tape"
+
 
 def start(text: str) -> None:
     """Begins what an invitation asks for. Called by the start-up hook, before the program."""
@@ -57,6 +59,8 @@ def start(text: str) -> None:
         session = Session(plans.RECORD, writer, birth=Birth(invitation.lane, program.name, invitation.began))
         session.secrets = secrets
         session.side = SideTraffic(manifest.side_traffic)
+        for descriptor in _inherited():
+            session.note("child", GIVEN.format(program=program.name, descriptor=descriptor))
         session.keep(Snapshot(OUTPUTS, _outputs(invitation.outputs)))
         session.commit()
         spec = Spec(
@@ -71,6 +75,15 @@ def start(text: str) -> None:
         if files is not None:
             since = _real.time_ns() - (_real.monotonic_ns() - invitation.began)
             made.install(Patches(), session, files, since, program.target[0])
+
+
+def _inherited() -> Iterator[int]:
+    """The descriptors that the program was given besides the standard ones: what is opened here is not inheritable."""
+    with contextlib.suppress(OSError):
+        for name in os.listdir("/dev/fd"):  # noqa: PTH208  names are wanted, not paths
+            with contextlib.suppress(OSError):
+                if int(name) > 2 and os.get_inheritable(int(name)):
+                    yield int(name)
 
 
 def _outputs(parents: list[tuple[int, int]]) -> bytes:

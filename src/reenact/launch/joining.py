@@ -39,8 +39,8 @@ class Invitation(msgspec.Struct, frozen=True):
 
     `began` is when the run began (monotonic, ns).
     `hash_seed` is PYTHONHASHSEED as the program is to see it. `outputs` are device and number of stdout and stderr of
-    the run: by that a process knows whether its own are the same. `passed`: it gets other descriptors, too. `coerced`:
-    it is given no LC_CTYPE, and may set one itself (PEP 538).
+    the run: by that a process knows whether its own are the same. `coerced`: it is given no LC_CTYPE, and may set one
+    itself (PEP 538).
     """
 
     reenact: str
@@ -51,7 +51,6 @@ class Invitation(msgspec.Struct, frozen=True):
     hash_seed: str | None
     outputs: list[tuple[int, int]]
     deep: bool = False
-    passed: bool = False
     coerced: bool = False
 
 
@@ -123,7 +122,6 @@ class Inviting:
             given,
             outputs,
             deep=self._deep,
-            passed=start.passed,
             coerced="LC_CTYPE" not in env,
         )
         return {JOIN: msgspec.json.encode(invitation).decode(), _SEED: world.hash_seed(given)}

@@ -18,6 +18,7 @@ MEANING: Final[Mapping[str, str]] = {
     "argument": "the function cannot be called again",
     "child": "of child processes, not on tape",
     "process": "done by processes that it started, on tapes of their own; a replay does not do it",
+    "visited": "from outside, and what they sent is not on tape; in a replay nobody comes",
     "boundary": "not a tool, so what it does is part of the run",
     "tool": "what a tool changes but does not give back is not on tape",
     "file": "not on tape whole",

@@ -41,11 +41,12 @@ def close(
     count: Count | None = None,
     notes: Iterable[ev.Note] = (),
     kin: Iterable[ev.Kin] = (),
+    missing: Callable[[Recording], Iterable[ev.Note]] = lambda _: (),
 ) -> Recording:
     """Ends the tape of a run whose process is gone. `status` is its exit status, None when nobody saw it.
 
     `count` gives further rows of the table `run`: what those count who know what the bytes mean. `notes` are added, and
-    `kin`: what the processes of the run did.
+    `kin`: what the processes of the run did; `missing` tells of the recording what of that is not there.
     The journal is packed anew: while it was written each commit had to be readable by itself, and the
     agent waited for it.
     Closing a closed tape changes nothing.
@@ -66,6 +67,9 @@ def close(
         for stretch in kin:
             extra.append(stretch)
             recording.kin.setdefault(stretch.lane, []).append(stretch)
+        for note in missing(recording):
+            extra.append(note)
+            recording.notes.append((note, None))
         recording.summary["status"] = outcome(recording)
         recording.summary.update(summary_of(recording) | dict(count(recording) if count is not None else {}))
         _rewrite(path, recording, extra)

@@ -212,7 +212,7 @@ class Children:
                 return
             preexec, close, passed, cwd, env, info, flags, shell, *pipes = rest
             ours = not {-1, 1, 2}.isdisjoint((pipes[3], pipes[5]))
-            start = Start(args, executable, cwd, env, bool(shell), ours=ours, passed=bool(passed) or not close)
+            start = Start(args, executable, cwd, env, bool(shell), ours=ours)
             name = shown(args)
             for stream in ("stdin", "stdout", "stderr"):
                 pipe = _raw(getattr(self_, stream))

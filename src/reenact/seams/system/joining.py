@@ -25,7 +25,7 @@ from reenact.tape.reader import Recording
 class Start:
     """How a child is started: what `subprocess` is given.
 
-    `ours`: its stdout or stderr is the program's own. `passed`: it gets more descriptors than the standard ones.
+    `ours`: its stdout or stderr is the program's own.
     """
 
     args: Any
@@ -34,7 +34,6 @@ class Start:
     env: Mapping[Any, Any] | None = None
     shell: bool = False
     ours: bool = False
-    passed: bool = False
 
     @property
     def words(self) -> list[str]:

@@ -182,7 +182,6 @@ class _Seam:
                 more.get("env"),
                 bool(shell),
                 ours=None in (stdout, stderr),
-                passed=bool(more.get("pass_fds")) or not more.get("close_fds", True),
             )
 
             def perform(how: Start) -> int:

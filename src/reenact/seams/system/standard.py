@@ -6,11 +6,13 @@ elsewhere, so that nothing else gets in between.
 
 from __future__ import annotations
 
+import asyncio
 import io
 import os
 from collections.abc import Callable
 from typing import Any
 
+from reenact import _real
 from reenact.engine.lane import get_lane
 from reenact.engine.session import Session
 from reenact.seams.patch import Patches
@@ -31,6 +33,8 @@ def install(patches: Patches, session: Session, was_terminal: bool) -> None:  # 
     patches.function(os, "read", seam.read(os.read))
     patches.function(os, "write", seam.write(os.write))
     patches.function(io, "open", seam.open(io.open))
+    pipe = asyncio.unix_events._UnixReadPipeTransport  # type: ignore[attr-defined]
+    patches.set(pipe, "__init__", seam.reading(pipe.__init__))
     try:
         import fcntl
     except ImportError:
@@ -59,6 +63,17 @@ class _Standard:
             self._streams.pop(descriptor, None)
         else:
             self._streams[descriptor] = stream
+
+    def reading(self, real: Callable[..., None]) -> Callable[..., None]:
+        """A pipe that an event loop reads: of stdin nothing is kept then, and a recording tells."""
+
+        def __init__(self_: Any, loop: Any, pipe: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807  its name
+            if self._session.recording and self._of(pipe.fileno()) == _STDIN:
+                told = "what it reads from its standard input, by an event loop, is not on tape"
+                self._session.note("unseen", told, _real.getframe(1))
+            real(self_, loop, pipe, *args, **kwargs)
+
+        return __init__
 
     # Descriptors
 
