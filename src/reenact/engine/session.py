@@ -78,7 +78,7 @@ class Session:
     `birth` is given to a process that a run has started, and that is a session of its own.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0915  all that a session is
         self,
         plan: Plan,
         writer: TapeWriter | None,
@@ -169,7 +169,7 @@ class Session:
             self.writer.forsake()
 
     def become(self, plan: Plan, writer: TapeWriter | None, birth: Birth) -> None:
-        """This process is a fork that goes on as a run of its own: who holds this session is part of that from now on."""
+        """This process is a fork that goes on as a session of its own, and so does who holds this one."""
         rules, look_behind = self.rules, self.look_behind
         Session.__init__(self, plan, writer, rules, birth=birth)
         self.look_behind = look_behind

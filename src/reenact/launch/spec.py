@@ -20,6 +20,10 @@ CALL = "REENACT_CALL"
 """As `SPEC`, for a replay that begins when the recorded function or block begins, not with the program."""
 
 
+CLOSED = "REENACT_CLOSED"
+"""The environment variable of a process that a replay starts, and that may not connect before its own begins."""
+
+
 class Spec(msgspec.Struct, frozen=True):
     """What is asked of the process. `tape` is written to or read from; `report` is where a replay reports.
 
