@@ -9,6 +9,8 @@ from __future__ import annotations
 import contextlib
 import io
 import mmap
+import re
+import weakref
 from collections.abc import Callable, Iterable
 from functools import partial
 from types import ModuleType
@@ -23,6 +25,7 @@ from reenact.tape.event import Kind
 from reenact.tape.redact import PLACEHOLDER
 
 _PLACEHOLDER = PLACEHOLDER.encode()
+_FILLED = re.compile(re.escape(_PLACEHOLDER) + rb"\*+|\*{8,}")  # a credential, in a message of the size that it had
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode_message = msgspec.msgpack.Decoder(bytes | None).decode
@@ -40,6 +43,7 @@ class Channels:
         return {
             "multiprocessing.connection": self._meet_connections,
             "multiprocessing.synchronize": partial(_meet_semaphores, self),
+            "multiprocessing.managers": self._meet_managers,
             "multiprocessing.heap": partial(self._meet_memory, "Arena"),
             "multiprocessing.shared_memory": partial(self._meet_memory, "SharedMemory"),
         }
@@ -138,7 +142,7 @@ class Channels:
 
     def _compared(self, message: bytes) -> bytes:
         """What is compared of a message. Where a credential is in it, a pickle says how long that is."""
-        cleaned = self._processes.clean(message)
+        cleaned = _FILLED.sub(_PLACEHOLDER, self._processes.clean(message))
         if _PLACEHOLDER not in cleaned:
             return message
         import pickletools  # hardly ever needed
@@ -147,7 +151,27 @@ class Channels:
             told = [f"{op.name} {arg!r}" for op, arg, _ in pickletools.genops(message) if op.name != "FRAME"]
         except ValueError:  # it is no pickle
             return cleaned
-        return self._processes.clean("\n".join(told).encode())
+        return _FILLED.sub(_PLACEHOLDER, self._processes.clean("\n".join(told).encode()))
+
+    # Managers
+
+    def _meet_managers(self, module: ModuleType, patches: Patches) -> None:
+        """A manager's objects are known by their addresses. Here, by numbers that are the same in every run."""
+        numbers: dict[int, tuple[weakref.ref[Any], int]] = {}
+
+        def number(thing: Any) -> int:
+            lane = self.lane()
+            if lane is None:
+                return id(thing)
+            known, own = numbers.get(id(thing), (None, 0))
+            if known is None or known() is not thing:
+                own = lane.mark()
+                with contextlib.suppress(TypeError):  # one without weak references is asked for once, when it is made
+                    numbers[id(thing)] = weakref.ref(thing), own
+            return own
+
+        vars(module)["id"] = number
+        patches.on_undo(lambda: vars(module).pop("id"))
 
     # Memory
 
