@@ -101,7 +101,7 @@ class Session:
         self.dirty: dict[Lane, bool] = {}  # a set; but to put something in a dict takes no call, see `Drawn`
         self.divergences: list[Divergence] = []
         self.drifts: dict[str, int] = {}
-        self._beside: dict[str, int] = {}  # the same of lanes beside the run, which nobody asks for
+        self._uncounted: dict[str, int] = {}  # the same of lanes beside the run, and after a cut: nobody asks for it
         self._skews: dict[tuple[str, int], int | float] = {}  # by lane and clock: from this machine's time to theirs
         self.faults: list[str] = []
         self.found: Callable[[Divergence | str], None] = lambda _: None
@@ -275,6 +275,12 @@ class Session:
         except Exception as error:  # noqa: BLE001
             self.fault(error)
 
+    def spill(self) -> None:
+        """As `commit`, where it is enough to outlive this process: the machine may take its time. Never raises."""
+        if self.writer is not None:
+            with self.writer.in_no_hurry():
+                self.commit()
+
     def flush(self, lane: Lane) -> None:
         """Moves what a lane has drawn and written into the journal."""
         with self._flushing:  # or what was taken first might be kept last
@@ -393,11 +399,14 @@ class Session:
 
         In a lane beside the run it is none, and time goes on as it does: such a lane may wait for a moment to come.
         """
+        if kind == ev.DrawKind.PID and self.recorded_pid >= 0:
+            return self.recorded_pid
         beside = self.boundary.beside(lane.path)
+        counted = not beside and not self.boundary.beyond(lane.path)
         what = f"{ev.DrawKind(kind).name.lower()} read once more at {place}"
-        drifts = self._beside if beside else self.drifts
+        drifts = self.drifts if counted else self._uncounted
         count = drifts[what] = drifts.get(what, 0) + 1
-        self.boundary.counts[DRIFTED] += not beside
+        self.boundary.counts[DRIFTED] += counted
         shape = real()
         if kind == ev.DrawKind.LISTING:
             return shape  # what is there is what was put in place

@@ -57,6 +57,10 @@ class Channels:
         """The lane of the calling code, if that is in this run."""
         return self._processes.lane()
 
+    def leaves(self) -> None:
+        """Something goes to another process."""
+        self._processes.leaves()
+
     def ask(self, lane: Lane, kind: Kind, name: str, perform: Callable[[], Any], body: bytes = b"") -> bytes:
         """What `perform` gives, as it stands on tape."""
         event, data = self._processes.ask(lane, kind, name, body, lambda: _encode(perform()))
@@ -80,6 +84,7 @@ class Channels:
             if lane is None:
                 real(self_, buf)
                 return
+            self.leaves()
             self.ask(lane, Kind.PIPE, "send to a process", lambda: real(self_, buf), self._compared(bytes(buf)))
 
         return _send_bytes

@@ -86,6 +86,11 @@ class Processes:
         crossing = Crossing.begin(lane, Call(kind, name, body=body), _revive)
         return crossing.event, crossing.pull(lambda: Answer(PartKind.VALUE, perform())).data
 
+    def leaves(self) -> None:
+        """Something goes to another process, which may be the end of this one: what was before it is on disk."""
+        if self._session.recording and self._session.main.path != "0":
+            self._session.spill()
+
     def heard(self, event: int) -> None:
         """Something has come from another process, and it may have changed files before."""
         self._children.heard(event)

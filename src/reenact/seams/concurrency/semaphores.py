@@ -64,6 +64,7 @@ class _SemLock(_multiprocessing.SemLock):  # type: ignore[misc]
             return
         if self.kind == _RECURSIVE and not self._is_mine():
             raise AssertionError("attempt to release recursive lock not owned by thread")
+        self._channels.leaves()
         self._ask("release a semaphore", super().release)
         self._held -= 1
 
