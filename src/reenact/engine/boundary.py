@@ -175,6 +175,14 @@ class Boundary:
             lane = lane.rpartition(".")[0]
         return False
 
+    def beyond(self, lane: str) -> bool:
+        """Whether the tape ends with its process killed, and the lane has come to the last that it holds of it."""
+        tape = self._plan.prefix
+        if tape is None or tape.closed_by_itself:
+            return False
+        log = tape.lanes.get(lane)
+        return log is None or self._next.get(lane, 0) >= len(log.events)
+
     def aside(self, lane: str) -> Aside | None:
         """What the tape has of the request that is side traffic and that `lane` makes now."""
         log = self._plan.prefix.lanes.get(lane) if self._plan.prefix is not None else None

@@ -147,7 +147,8 @@ class Compared(msgspec.Struct):
 class Divergence(msgspec.Struct, frozen=True):
     """The agent asked something other than the tape holds next in that lane.
 
-    `event` is what the tape holds there; `after`, where it is no event that differs, the one that the lane met before.
+    `process` is the name of the process that did, empty for the run's own. `event` is what the tape holds there;
+    `after`, where it is no event that differs, the one that the lane met before.
     `step` is counted from 1.
     """
 
@@ -162,3 +163,4 @@ class Divergence(msgspec.Struct, frozen=True):
     cause: Cause | None = None
     notes: tuple[str, ...] = ()  # further facts, one line each: what each lane waits for, say
     after: int | None = None
+    process: str = ""

@@ -82,7 +82,7 @@ class Session:
 
     secrets: tuple[bytes, ...] = ()
 
-    def __init__(
+    def __init__(  # noqa: PLR0915  all that a session is
         self,
         plan: Plan,
         writer: TapeWriter | None,
@@ -105,7 +105,7 @@ class Session:
         self.dirty: dict[Lane, bool] = {}  # a set; but to put something in a dict takes no call, see `Drawn`
         self.divergences: list[Divergence] = []
         self.drifts: dict[str, int] = {}
-        self._beside: dict[str, int] = {}  # the same of lanes beside the run, which nobody asks for
+        self._uncounted: dict[str, int] = {}  # the same of lanes beside the run, and after a cut: nobody asks for it
         self._skews: dict[tuple[str, int], int | float] = {}  # by lane and clock: from this machine's time to theirs
         self.faults: list[str] = []
         self.found: Callable[[Divergence | str], None] = lambda _: None
@@ -173,7 +173,7 @@ class Session:
             self.writer.forsake()
 
     def become(self, plan: Plan, writer: TapeWriter | None, birth: Birth) -> None:
-        """This process is a fork that goes on as a run of its own: who holds this session is part of that from now on."""
+        """This process is a fork that goes on as a session of its own, and so does who holds this one."""
         rules, look_behind = self.rules, self.look_behind
         Session.__init__(self, plan, writer, rules, birth=birth)
         self.look_behind = look_behind
@@ -278,6 +278,12 @@ class Session:
             self.committed = self.elapsed()
         except Exception as error:  # noqa: BLE001
             self.fault(error)
+
+    def spill(self) -> None:
+        """As `commit`, where it is enough to outlive this process: the machine may take its time. Never raises."""
+        if self.writer is not None:
+            with self.writer.in_no_hurry():
+                self.commit()
 
     def flush(self, lane: Lane) -> None:
         """Moves what a lane has drawn and written into the journal."""
@@ -402,11 +408,14 @@ class Session:
 
         In a lane beside the run it is none, and time goes on as it does: such a lane may wait for a moment to come.
         """
+        if kind == ev.DrawKind.PID and self.recorded_pid >= 0:
+            return self.recorded_pid
         beside = self.boundary.beside(lane.path)
+        counted = not beside and not self.boundary.beyond(lane.path)
         what = f"{ev.DrawKind(kind).name.lower()} read once more at {place}"
-        drifts = self._beside if beside else self.drifts
+        drifts = self.drifts if counted else self._uncounted
         count = drifts[what] = drifts.get(what, 0) + 1
-        self.boundary.counts[DRIFTED] += not beside
+        self.boundary.counts[DRIFTED] += counted
         shape = real()
         if kind == ev.DrawKind.LISTING:
             return shape  # what is there is what was put in place

@@ -60,10 +60,10 @@ def difference(recording: Recording, report: Report, status: int, stderr: bytes 
         return None
     if recording.status not in (None, UNKNOWN_STATUS, status):
         notes = (*_errors(recording, report), *_tail(report, stderr))
-        return _other_end(recording, told(recording.status), told(status), notes)
+        return _other_end(recording.main, told(recording.status), told(status), notes)
     before = recorded_error(recording)
     if report.error != before:
-        return _other_end(recording, before or "no exception", report.error or "no exception", ())
+        return _other_end(recording.main, before or "no exception", report.error or "no exception", ())
     return None
 
 
@@ -107,7 +107,7 @@ def _gone(recording: Recording, report: Report, status: int, stderr: bytes) -> D
         notes.append(f"it had made {report.asked:,} of the {events:,} calls on tape")
         notes.append(f"it had written {report.written:,} of the {output:,} bytes of output on tape")
     end = told(recording.status) + (", at its end" if recording.closed_by_itself else "")
-    return _other_end(recording, end, f"{told(status)}, before its end", (*notes, *_tail(report, stderr)))
+    return _other_end(recording.main, end, f"{told(status)}, before its end", (*notes, *_tail(report, stderr)))
 
 
 def _whole(recording: Recording) -> tuple[int, int]:
@@ -115,10 +115,10 @@ def _whole(recording: Recording) -> tuple[int, int]:
     return len(recording.compared), recording.output
 
 
-def _other_end(recording: Recording, before: str, after: str, notes: tuple[str, ...]) -> Divergence:
+def _other_end(lane: str, before: str, after: str, notes: tuple[str, ...]) -> Divergence:
     return Divergence(
         What.EXIT,
-        recording.main,
+        lane,
         expected=Datum("exit", "exit", before.encode()),
         actual=Datum("exit", "exit", after.encode()),
         notes=notes,

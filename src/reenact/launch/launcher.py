@@ -82,6 +82,11 @@ class Replayed:
     processes: tuple[Replayed, ...] = ()
     why: str = ""
 
+    @property
+    def name(self) -> str:
+        """What a process is called: that of multiprocessing by its name, a program by its command."""
+        return self.recording.name if entry.is_process(self.manifest.entry) else self.manifest.command
+
 
 def record(command: Command, store: Store, name: str | None = None, *, deep: bool = False) -> tuple[int, Recording]:
     """Runs a program and records it; `deep` with digests of its variables. Its exit status, and its tape, closed.

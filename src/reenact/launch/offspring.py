@@ -1,4 +1,4 @@
-"""The processes that a run starts, each a session of its own: recorded beside the run's tape, replayed from what it holds.
+"""The processes that a run starts, each a session of its own: recorded beside the run's tape, replayed from that.
 
 A process is forked, and its parent's session becomes its own, or begins afresh, and is told before all else that is
 unpickled in it. In replay it is apart from its parent: what passed between the two comes from the tape of each.
@@ -26,7 +26,7 @@ from reenact.launch import manifest as manifests
 from reenact.launch.apart import apart
 from reenact.launch.enclosure import Enclosed
 from reenact.launch.lock import Lock
-from reenact.launch.spec import Report, Spec
+from reenact.launch.spec import CLOSED, Report, Spec
 from reenact.launch.workspace import Workspace
 from reenact.seams.install import Installed
 from reenact.seams.system.files import Files
@@ -80,16 +80,18 @@ class Offspring:
     @contextlib.contextmanager
     def starting(self, descriptors: list[int]) -> Iterator[None]:
         """It is started inside of this. It holds a lock as long as it is there, and has the hash seed of the run."""
-        user_seed = os.environ.get("PYTHONHASHSEED")
-        os.putenv("PYTHONHASHSEED", self._home.seed)
+        given = {"PYTHONHASHSEED": self._home.seed} | ({CLOSED: "1"} if self._home.replaying else {})
+        for name, value in given.items():
+            os.putenv(name, value)
         try:
             with self._lock.handed_on(descriptors) if self._lock is not None else contextlib.nullcontext():
                 yield
         finally:
-            if user_seed is None:
-                os.unsetenv("PYTHONHASHSEED")
-            else:
-                os.putenv("PYTHONHASHSEED", user_seed)
+            for name in given:  # what the program itself has set stays
+                if name in os.environ:
+                    os.putenv(name, os.environ[name])
+                else:
+                    os.unsetenv(name)
 
     def await_end(self) -> None:
         """Gives it a moment to end, so that what it writes stands where it stood."""
@@ -138,6 +140,7 @@ def _arrive(home: bytes, path: str, name: str, began: int) -> None:
     begin = _replay_fresh if (known := msgspec.json.decode(home, type=Home)).replaying else _record_fresh
     birth = Birth(path, name, began)
     child.restore_hash_seed(known.spec.hash_seed)
+    os.environ.pop(CLOSED, None)
     _safely(known, birth, partial(begin, known, birth))
 
 
@@ -241,7 +244,6 @@ def _safely(home: Home, birth: Birth, begin: Callable[[], None]) -> bool:
     """A fault of ours never reaches the agent: the run tells it. But in replay nothing happens for real."""
     try:
         begin()
-        return True
     except Exception as error:  # noqa: BLE001
         told = f"{type(error).__name__}: {error}"
         if home.replaying:
@@ -250,3 +252,4 @@ def _safely(home: Home, birth: Birth, begin: Callable[[], None]) -> bool:
         with contextlib.suppress(OSError), faults_beside(Path(home.tape)).open("a", encoding="utf-8") as file:
             file.write(f"{birth.name} is not on tape whole: {told}\n")
         return False
+    return True

@@ -1,4 +1,4 @@
-"""Waits for the processes of a run's replay: they go on by themselves, and some when the run's own process has ended."""
+"""Waits for the processes of a run's replay: they go on by themselves, some until after the run's own has ended."""
 
 from __future__ import annotations
 

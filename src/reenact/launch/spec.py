@@ -23,6 +23,10 @@ OFF = ("false", "0", "off", "no")
 """What REENACT_ENABLED says where nothing is to be recorded."""
 
 
+CLOSED = "REENACT_CLOSED"
+"""The environment variable of a process that a replay starts, and that may not connect before its own begins."""
+
+
 class Spec(msgspec.Struct, frozen=True):
     """What is asked of the process. `tape` is written to or read from; `report` is where a replay reports.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
@@ -13,9 +13,10 @@ import msgspec
 
 from reenact.engine.divergence import Compared, Divergence, What
 from reenact.engine.normalize import SHIPPED, SHIPPED_NAMES, Normalizer
-from reenact.launch import world
+from reenact.launch import entry, world
 from reenact.launch.ending import gone, recorded_error, told
 from reenact.launch.launcher import Replayed
+from reenact.launch.spec import Report
 from reenact.report import divergence as divergences
 from reenact.report.divergence import GUTTER
 from reenact.report.figures import counted, lasted, seconds
@@ -23,6 +24,7 @@ from reenact.report.findings import findings
 from reenact.report.note import side
 from reenact.report.terminal import WIDTH, Paint, labelled, plain, wrapped
 from reenact.tape.reader import Recording
+from reenact.tape.whole import every, whole
 
 FORMAT: Final = 1
 NETWORK: Final = "closed: an audit hook of Python refuses every connection and name look-up"
@@ -67,6 +69,14 @@ class Bytes(msgspec.Struct, frozen=True):
     output: int
 
 
+class Processes(msgspec.Struct, frozen=True):
+    """Processes that the run has started: those on tape, how many were `replayed`, and `cut` for they were killed."""
+
+    recorded: int
+    replayed: int
+    cut: int
+
+
 class Ending(msgspec.Struct, frozen=True):
     """Exit statuses (negative: killed by that signal), and the exceptions that ended the program; empty for none."""
 
@@ -74,20 +84,6 @@ class Ending(msgspec.Struct, frozen=True):
     replayed: int
     recorded_error: str
     replayed_error: str
-
-
-class Process(msgspec.Struct, frozen=True, kw_only=True):
-    """A Python that the run started, and that was replayed by itself: its main `lane`, its command line, how it ended.
-
-    `whole` is false when it was killed, so that its tape ends there; `not_replayed` says why it could not be replayed.
-    """
-
-    lane: str
-    program: str
-    boundaries: Boundaries
-    ending: Ending
-    whole: bool
-    not_replayed: str
 
 
 class Tape(msgspec.Struct, frozen=True):
@@ -102,14 +98,15 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
 
     `entry` is the recorded function or block of `program`, empty where the program itself was recorded.
     `incomplete` says what may be missing on tape, `not_restored` what of the recorded world is not as it was,
-    `placeholders` which environment variables held a stand-in for a credential, `normalizers` which of the project's
-    own took part in comparing. `drifts` are reads of clock or randomness that the tape does not hold, with how often;
-    `draws` counts those that it does. `observed` is true when the replay went on past differences, else `divergences`
-    holds the first, or what was found missing at the end. `finished` is false when the replay was gone before it could
-    report: then it has counted up to that moment, and calls that it did not make are not among the `divergences`.
-    `side_traffic` counts, by host, the recorded requests that are no part of the run. `faults` are reenact's own, in
-    the replay. `variables` is what was compared of the variables with --deep, else null. Durations are seconds.
-    `processes` are the Pythons that the run started and that joined it; what was counted and found is of all together.
+    `not_replayed` which processes could not be and why, `placeholders` which environment variables held a stand-in for
+    a credential, `normalizers` which of the project's own took part in comparing. `drifts` are reads of clock or
+    randomness that the tape does not hold, with how often; `draws` counts those that it does. `observed` is true when
+    the replay went on past differences, else `divergences` holds the first, or what was found missing at the end.
+    `finished` is false when the replay was gone before it could report: then it has counted up to that moment, and
+    calls that it did not make are not among the `divergences`. All numbers are of the run and of the `processes` that
+    it has started together. `side_traffic` counts, by host, the recorded requests that are no part of the run. `faults`
+    are reenact's own, in the replay. `variables` is what was compared of the variables with --deep, else null.
+    Durations are seconds.
     """
 
     certificate: int = FORMAT
@@ -123,9 +120,9 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     sources: dict[str, str]
     commit: str
     uncommitted: bool
-    processes: list[Process]
     boundaries: Boundaries
     bytes: Bytes
+    processes: Processes
     draws: int
     drifts: dict[str, int]
     side_traffic: dict[str, int]
@@ -137,6 +134,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     network: str
     placeholders: list[str]
     not_restored: list[str]
+    not_replayed: list[str]
     normalizers: list[str]
     faults: list[str]
     variables: Compared | None = None
@@ -148,10 +146,12 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
 def certify(replayed: Replayed, normalizers: Sequence[Normalizer] = SHIPPED) -> Certificate:
     """The certificate of a replay that compared with these normalizers."""
     manifest, recording, report = replayed.manifest, replayed.recording, replayed.report
-    parts = [each for each in (replayed, *replayed.processes) if not each.why]
     found = findings(replayed, normalizers)
+    left_out = {one.recording.main: one for one in replayed.processes if one.why}
+    parts = [one for one in (replayed, *replayed.processes) if not one.why]
+    together, reports = whole(recording, left_out), [one.report for one in parts]
     return Certificate(
-        verdict=_verdict(parts, found),
+        verdict=_verdict(recording, found, reports),
         run=manifest.run_id,
         entry=manifest.entry,
         program=[Path(manifest.executable).name, *manifest.flags, *manifest.target],
@@ -161,26 +161,23 @@ def certify(replayed: Replayed, normalizers: Sequence[Normalizer] = SHIPPED) -> 
         sources={path: digest for each in parts for path, digest in each.manifest.sources.items()},
         commit=manifest.git_commit,
         uncommitted=bool(manifest.git_diff),
-        processes=[_process(each, found) for each in (replayed, *replayed.processes) if each is not replayed],
-        boundaries=_boundaries(parts, found),
-        bytes=_bytes(parts),
-        draws=sum(map(_draws, parts)),
-        drifts=_added(each.report.drifts for each in parts),
-        side_traffic=_added(each.recording.side_traffic for each in parts),
-        ending=_ending(replayed),
+        boundaries=_boundaries(together, sum(one.asked for one in reports), found),
+        bytes=_bytes(together, sum(one.compared for one in reports)),
+        processes=_processes(replayed),
+        draws=sum(len(values) for lane in together.lanes.values() for values in lane.draws.values()),
+        drifts=dict(sum((Counter(one.drifts) for one in reports), Counter())),
+        side_traffic=together.side_traffic,
+        ending=Ending(recording.status, replayed.status, recorded_error(recording), report.error),
         observed=replayed.observed,
         finished=report.complete,
         tape=Tape(recording.digest.hex(), recording.pieces),
-        incomplete=_of_each(parts, lambda each: [*_incomplete(each.recording)]),
-        network=ENCLOSED if all(each.report.enclosed for each in parts) else NETWORK,
-        placeholders=sorted({name for each in parts for name in each.manifest.secrets}),
-        not_restored=[
-            *world.cannot_restore(manifest),
-            *_of_each(parts[1:], lambda each: world.cannot_restore(each.manifest, _restored(each))),
-            *_of_each(parts, lambda each: each.report.unrestored),
-        ],
+        incomplete=list(_incomplete(together)),
+        network=ENCLOSED if report.enclosed else NETWORK,
+        placeholders=sorted({name for one in parts for name in one.manifest.secrets}),
+        not_restored=_not_restored(parts),
+        not_replayed=[f"{one.name} (lane {lane}): {one.why}" for lane, one in left_out.items()],
         normalizers=[rule.name for rule in normalizers if rule.name not in SHIPPED_NAMES],
-        faults=_of_each(parts, lambda each: each.report.faults),
+        faults=[fault for one in reports for fault in one.faults],
         variables=report.variables,
         recorded_seconds=lasted(recording) / 1e9,
         replayed_seconds=replayed.took / 1e9,
@@ -188,17 +185,32 @@ def certify(replayed: Replayed, normalizers: Sequence[Normalizer] = SHIPPED) -> 
     )
 
 
-def _process(replayed: Replayed, found: Sequence[Divergence]) -> Process:
-    recording = replayed.recording
-    found = [one for one in found if one.lane in recording.lanes]
-    return Process(
-        lane=recording.main,
-        program=replayed.manifest.command,
-        boundaries=_boundaries([replayed], found),
-        ending=_ending(replayed),
-        whole=recording.closed_by_itself,
-        not_replayed=replayed.why,
-    )
+def passed(certificate: Certificate) -> bool:
+    """Whether the check is met."""
+    return certificate.verdict in (Verdict.VERIFIED, Verdict.CUT)
+
+
+def _verdict(recording: Recording, found: Sequence[Divergence], reports: Iterable[Report]) -> Verdict:
+    if found:
+        return Verdict.DIVERGED
+    if any(report.faults for report in reports):
+        return Verdict.UNVERIFIED
+    return Verdict.VERIFIED if recording.closed_by_itself else Verdict.CUT
+
+
+def _processes(replayed: Replayed) -> Processes:
+    recorded = [process for process in every(replayed.recording) if process is not replayed.recording]
+    cut = sum(not process.closed_by_itself for process in recorded)
+    return Processes(len(recorded), sum(process.report.begun for process in replayed.processes), cut)
+
+
+def _not_restored(parts: Sequence[Replayed]) -> list[str]:
+    """What is not as it was for any of them, each thing once."""
+    told = world.cannot_restore(parts[0].manifest)
+    for one in parts[1:]:
+        if not entry.is_process(one.manifest.entry):
+            told += world.cannot_restore(one.manifest, _restored(one))
+    return list(dict.fromkeys([*told, *(text for one in parts for text in one.report.unrestored)]))
 
 
 def _restored(replayed: Replayed) -> set[str]:
@@ -207,51 +219,16 @@ def _restored(replayed: Replayed) -> set[str]:
     return {replayed.manifest.cwd, *(one.path for one in saw if one.digest)}
 
 
-def _ending(replayed: Replayed) -> Ending:
-    recording = replayed.recording
-    return Ending(recording.status, replayed.status, recorded_error(recording), replayed.report.error)
-
-
-def _draws(replayed: Replayed) -> int:
-    return sum(len(values) for lane in replayed.recording.lanes.values() for values in lane.draws.values())
-
-
-def _added(counts: Iterable[dict[str, int]]) -> dict[str, int]:
-    return dict(sum(map(Counter, counts), Counter()))
-
-
-def _of_each(parts: Iterable[Replayed], told: Callable[[Replayed], list[str]]) -> list[str]:
-    """What there is to tell of each process, each thing once."""
-    return list(dict.fromkeys(text for each in parts for text in told(each)))
-
-
-def passed(certificate: Certificate) -> bool:
-    """Whether the check is met."""
-    return certificate.verdict in (Verdict.VERIFIED, Verdict.CUT)
-
-
-def _verdict(parts: Sequence[Replayed], found: Sequence[Divergence]) -> Verdict:
-    if found:
-        return Verdict.DIVERGED
-    if any(each.report.faults for each in parts):
-        return Verdict.UNVERIFIED
-    return Verdict.VERIFIED if parts[0].recording.closed_by_itself else Verdict.CUT
-
-
-def _boundaries(parts: Sequence[Replayed], found: Iterable[Divergence]) -> Boundaries:
-    events = [event for each in parts for event in each.recording.compared]
-    asked = sum(each.report.asked for each in parts)
+def _boundaries(recording: Recording, asked: int, found: Iterable[Divergence]) -> Boundaries:
     differing = {one.event for one in found if one.what is What.MISMATCH and one.event is not None}
-    kinds = Counter(event.kind.name.lower() for event in events)
-    return Boundaries(len(events), asked, max(0, asked - len(differing)), dict(kinds))
+    kinds = Counter(event.kind.name.lower() for event in recording.compared)
+    return Boundaries(len(recording.compared), asked, max(0, asked - len(differing)), dict(kinds))
 
 
-def _bytes(parts: Sequence[Replayed]) -> Bytes:
-    recordings = [each.recording for each in parts]
-    compared = sum(each.report.compared for each in parts)
-    requests = sum(len(one.body(event)) + len(event.name) for one in recordings for event in one.compared)
-    answers = sum(len(part.data) for one in recordings for event in one.compared for _, part in event.parts)
-    return Bytes(compared, requests, answers, sum(one.output for one in recordings))
+def _bytes(recording: Recording, compared: int) -> Bytes:
+    requests = sum(len(recording.body(event)) + len(event.name) for event in recording.compared)
+    answers = sum(len(part.data) for event in recording.compared for _, part in event.parts)
+    return Bytes(compared, requests, answers, recording.output)
 
 
 def _incomplete(recording: Recording) -> Iterator[str]:
@@ -386,8 +363,9 @@ def _about(certificate: Certificate) -> Iterator[Fact]:
     yield _calls(certificate)
     split = f": requests {amounts.requests:,}, answers {amounts.answers:,}, output {amounts.output:,}"
     whole = amounts.compared == amounts.requests + amounts.answers + amounts.output
+    if certificate.processes.recorded:
+        yield "processes", [_replayed_processes(certificate.processes)]
     yield "compared", [counted(amounts.compared, "byte") + (split if whole else "")]
-    yield from _processes(certificate.processes)
     if certificate.variables is not None:
         yield "variables", list(_variables(certificate.variables))
     took = f"{_seconds(certificate.replayed_seconds)} (recorded in {_seconds(certificate.recorded_seconds)})"
@@ -397,12 +375,9 @@ def _about(certificate: Certificate) -> Iterator[Fact]:
         yield "ended", [f"{_end(certificate)}, as recorded, after {took}"]
 
 
-def _processes(processes: Sequence[Process]) -> Iterator[Fact]:
-    done = [one for one in processes if not one.not_replayed]
-    if done:
-        killed = sum(not one.whole for one in done)
-        cut = f", {killed} of them up to where it was killed" if killed else ""
-        yield "processes", [f"{counted(len(done), 'Python')} that it started, each replayed by itself{cut}"]
+def _replayed_processes(processes: Processes) -> str:
+    killed = f", {processes.cut:,} of them up to where they were killed" if processes.cut else ""
+    return f"{processes.replayed:,} of {counted(processes.recorded, 'process')} replayed, each by itself{killed}"
 
 
 def _variables(compared: Compared) -> Iterator[str]:
@@ -426,9 +401,8 @@ def _caveats(certificate: Certificate) -> Iterator[Fact]:
     """What a reader should know before relying on it."""
     if certificate.incomplete:
         yield "incomplete", certificate.incomplete
-    left = [f"{one.program} (lane {one.lane}): {one.not_replayed}" for one in certificate.processes if one.not_replayed]
-    if left:
-        yield "not replayed", left
+    if certificate.not_replayed:
+        yield "not replayed", certificate.not_replayed
     if certificate.drifts:
         yield "drift", [_times(what, count) for what, count in certificate.drifts.items()]
     if certificate.side_traffic:
@@ -455,15 +429,11 @@ def _details(certificate: Certificate) -> Iterator[Fact]:
     if certificate.draws:
         yield "draws", [f"{counted(certificate.draws, 'read')} of clock and randomness, answered from the tape"]
     yield "network", [certificate.network]
-    for one in certificate.processes:
-        counts = one.boundaries
-        told = one.not_replayed or f"{counts.identical:,} of {counts.recorded:,} calls as recorded"
-        yield f"lane {one.lane}", [f"{one.program}   ({told})"]
     yield "packages", [", ".join(f"{name} {version}" for name, version in certificate.packages.items())]
     if certificate.placeholders:
         yield "credentials", [f"placeholders for {', '.join(certificate.placeholders)}"]
     yield "tape", [f"sha256 {certificate.tape.digest}, {counted(certificate.tape.pieces, 'piece')}"]
-    yield "not covered", ["what the programs that it starts do themselves, unless they are Pythons that joined the run"]
+    yield "not covered", ["what other programs that it starts do themselves"]
 
 
 def _and(items: Sequence[str]) -> str:

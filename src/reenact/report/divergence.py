@@ -139,7 +139,9 @@ class _Page:
         if self._another_call and divergence.expected is not None:
             found += self._labelled("on tape", f"{_name(divergence.expected)}  {event}".rstrip())
         if divergence.lane != _MAIN:
-            found += self._labelled("lane", divergence.lane)
+            found += self._labelled(
+                "lane", divergence.lane + (divergence.process and f" (process {divergence.process})")
+            )
         if divergence.what is What.EXTRA and divergence.expected is None:
             found += self._labelled("tape", "holds no further call in this lane")
         if divergence.what is What.MISSING and divergence.actual is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -12,36 +12,45 @@ from reenact.engine.normalize import SHIPPED, Normalizer
 from reenact.launch.ending import difference, on_the_way
 from reenact.launch.launcher import Replayed
 from reenact.tape.reader import Recording
-from reenact.tape.whole import firsts
+from reenact.tape.whole import every, firsts, whole
 
 UNKNOWN_SEED = "sets of texts had an order of that process alone: start it with PYTHONHASHSEED=0 to have it again"
 SWALLOWED = "the program caught this and went on, to end as it did when recorded"
 
 
 def findings(replayed: Replayed, normalizers: Sequence[Normalizer] = SHIPPED) -> tuple[Divergence, ...]:
-    """The differences in the order in which they were met; empty when there are none.
-
-    First those of the run itself, then those of each Python that joined it, with the numbers of the whole.
-    """
-    parts = [(each, _findings(each, normalizers)) for each in (replayed, *replayed.processes) if not each.why]
-    if not any(found for _, found in parts):
-        return ()
-    from reenact.trajectory import step_of_event  # noqa: PLC0415  a replay without differences needs no steps
-
-    steps, first = step_of_event(replayed.recording), firsts(replayed.recording)
-    told: list[Divergence] = []
-    for each, found in parts:
-        process = "" if each is replayed else each.manifest.command
-        told += [_placed(one, each.recording, steps, first[each.recording.main], process) for one in found]
-    return tuple(told)
-
-
-def _findings(replayed: Replayed, normalizers: Sequence[Normalizer]) -> list[Divergence]:
-    """Those of one process.
+    """The differences in the order in which they were met; empty when there are none. Those of processes come after.
 
     Another end of the run comes last, but before what only follows from an exception: a traceback, calls not made.
     `normalizers` are those that the replay compared with.
     """
+    recording = replayed.recording
+    first = firsts(recording)
+    found = _findings(replayed, normalizers)
+    for process in replayed.processes:
+        if not process.why:
+            at = first[process.recording.main]
+            found += [_of_process(one, process.name, at) for one in _findings(process, normalizers)]
+    return _numbered(found or list(_unstarted(replayed)), recording)
+
+
+def _of_process(divergence: Divergence, name: str, first: int) -> Divergence:
+    """As one of the whole run, where its events have numbers from `first` on."""
+    event, after = (number if number is None else first + number for number in (divergence.event, divergence.after))
+    return msgspec.structs.replace(divergence, process=name, event=event, after=after)
+
+
+def _unstarted(replayed: Replayed) -> Iterator[Divergence]:
+    """Processes that the tape holds, and that were not started again, though all else was the same."""
+    started = {process.recording.main for process in replayed.processes}
+    for process in every(replayed.recording):
+        if process is not replayed.recording and process.main not in started:
+            expected = Datum("process", f"start {process.name}")
+            yield Divergence(What.MISSING, process.main, expected=expected, process=process.name)
+
+
+def _findings(replayed: Replayed, normalizers: Sequence[Normalizer]) -> list[Divergence]:
+    """The differences of one process."""
     report, recording = replayed.report, replayed.recording
     found = [one for one in report.divergences if recording.closed_by_itself or not _beyond_the_cut(one)]
     if found and swallowed(replayed):
@@ -93,19 +102,21 @@ def swallowed(replayed: Replayed) -> bool:
     return told_so and replayed.report.complete and replayed.status == replayed.recording.status != 1
 
 
-def _placed(
-    divergence: Divergence, recording: Recording, steps: Mapping[int, int], first: int, process: str
-) -> Divergence:
-    """With its step, and the process that it is in. `first` is the number of its first event in the whole."""
-    numbers = {name: at + first for name in ("event", "after") if (at := getattr(divergence, name)) is not None}
-    notes = (f"in the process {process}", *divergence.notes) if process else divergence.notes
-    divergence = msgspec.structs.replace(divergence, notes=notes, **numbers)
+def _numbered(found: list[Divergence], recording: Recording) -> tuple[Divergence, ...]:
+    if not found:
+        return ()
+    from reenact.trajectory import step_of_event  # noqa: PLC0415  a replay without differences needs no steps
+
+    steps, together = step_of_event(recording), whole(recording)
+    return tuple(_placed(divergence, together, steps) for divergence in found)
+
+
+def _placed(divergence: Divergence, recording: Recording, steps: Mapping[int, int]) -> Divergence:
     event = divergence.event if divergence.event is not None else divergence.after
     if event is not None:
         return msgspec.structs.replace(divergence, step=divergence.step or steps.get(event))
     lane = recording.lanes.get(divergence.lane)
-    step = steps.get(lane.events[-1].id + first) if lane is not None and lane.events else None
-    if divergence.what is What.EXTRA and step is not None:
-        told = f"it comes after step {step}, the last that this lane has on tape"
-        return msgspec.structs.replace(divergence, notes=(*divergence.notes, told))
+    if divergence.what is What.EXTRA and lane is not None and lane.events and lane.events[-1].id in steps:
+        last = f"it comes after step {steps[lane.events[-1].id]}, the last that this lane has on tape"
+        return msgspec.structs.replace(divergence, notes=(*divergence.notes, last))
     return divergence

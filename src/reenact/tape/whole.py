@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from reenact.tape.reader import Event, LaneLog, Recording
 
@@ -39,9 +39,12 @@ def firsts(recording: Recording) -> dict[str, int]:
     return found
 
 
-def whole(recording: Recording) -> Recording:
-    """The run as one recording. What belongs to one process only (its end, its ticks, its files) is the run's own."""
-    parts = list(every(recording))
+def whole(recording: Recording, without: Container[str] = ()) -> Recording:
+    """The run as one recording. What belongs to one process only (its end, its ticks, its files) is the run's own.
+
+    Processes that are left out, by the paths of their main lanes, are not in it.
+    """
+    parts = [part for part in every(recording) if part.main not in without]
     if len(parts) == 1:
         return recording
     own = {field.name: getattr(recording, field.name) for field in dataclasses.fields(Recording)}

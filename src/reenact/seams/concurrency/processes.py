@@ -13,6 +13,7 @@ import sys
 import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol
 
@@ -30,6 +31,7 @@ from reenact.errors import DivergenceError
 from reenact.seams.concurrency.identity import meet_hash
 from reenact.seams.concurrency.memory import Memory
 from reenact.seams.patch import Patches
+from reenact.seams.sockets.watch import letting_local
 from reenact.seams.system.children import Children
 from reenact.tape.event import Failed, Kind, PartKind
 
@@ -84,6 +86,11 @@ class Processes:
         crossing = Crossing.begin(lane, Call(kind, name, body=body), _revive)
         return crossing.event, crossing.pull(lambda: Answer(PartKind.VALUE, perform())).data
 
+    def leaves(self) -> None:
+        """Something goes to another process, which may be the end of this one: what was before it is on disk."""
+        if self._session.recording and self._session.main.path != "0":
+            self._session.spill()
+
     def heard(self, event: int) -> None:
         """Something has come from another process, and it may have changed files before."""
         self._children.heard(event)
@@ -103,6 +110,7 @@ class Processes:
             **dict.fromkeys(STARTERS, self._meet_popen),
             "multiprocessing.process": self._meet_process,
             "multiprocessing.spawn": self._meet_spawn,
+            "multiprocessing.util": self._meet_util,
             "multiprocessing.resource_tracker": self._meet_tracker,
         }
 
@@ -126,6 +134,12 @@ class Processes:
         tracker = module.ResourceTracker
         patches.set(tracker, "_send", self._below(tracker._send))
         patches.set(tracker, "ensure_running", self._tracking(tracker.ensure_running))
+
+    def _meet_util(self, module: ModuleType, patches: Patches) -> None:
+        """`multiprocessing.util`: finalizers ask whether this is their process, by a function that is bound already."""
+        call = module.Finalize.__call__
+        bound = tuple(os.getpid if each is _real.getpid else each for each in call.__defaults__)
+        patches.set(call, "__defaults__", bound)
 
     def _meet_spawn(self, module: ModuleType, patches: Patches) -> None:
         """`multiprocessing.spawn`: what a fresh process is told first."""
@@ -189,7 +203,7 @@ class Processes:
             if joining is None:
                 return
             try:
-                with joining.starting(getattr(popen, "_fds", [])):
+                with joining.starting(getattr(popen, "_fds", [])), letting_local():
                     self._start(real, popen, process, joining)
                 if popen.method != "forkserver":
                     os.waitpid(popen.pid, 0)  # it has forked, so that its end is no event in the life of the program
@@ -263,6 +277,9 @@ class Processes:
             if self._given is not None:
                 joining, self._given = self._given, None
                 joining.begin()
+            if self.replaying and (folder := self_._config.get("tempdir")):
+                with muted():  # its parent made it, and has it for itself
+                    Path(folder).mkdir(mode=0o700, exist_ok=True)
             status = real(self_, *args, **kwargs)
             self._session.leaving = status
             return status

@@ -33,6 +33,7 @@ _SERVED = "_reenact_served"  # on a Popen that stands for a child of the recorde
 _JOINED = "_reenact_joined"  # on a Popen, the Pythons that have joined the run by it
 _READ_BYTES = 65536
 _MAX_SHOWN = 200
+_PLACEHOLDER = PLACEHOLDER.encode()
 
 
 class Others(Protocol):
@@ -127,7 +128,7 @@ class Children:
     def blanked(self, data: bytes) -> bytes:
         """What may be on tape of it, as long as it is: a pickle, say, holds the lengths of its texts."""
         for secret in self._secrets:
-            data = data.replace(secret, b"*" * len(secret))
+            data = data.replace(secret, filled(len(secret)))
         return data
 
     def _kept(self, text: str | bytes | None) -> bytes | None:
@@ -397,6 +398,11 @@ class _Pipe(io.RawIOBase):
         if data is None:
             raise BlockingIOError(11, "Resource temporarily unavailable")
         return data
+
+
+def filled(size: int) -> bytes:
+    """What stands for a credential of that size, where its size counts."""
+    return _PLACEHOLDER + b"*" * (size - len(_PLACEHOLDER)) if size >= len(_PLACEHOLDER) else b"*" * size
 
 
 def _raw(file: Any) -> _Pipe | None:
