@@ -29,9 +29,9 @@ def awaited(recording: Recording, report: Path) -> Iterator[tuple[Recording, Pat
 
 def _over(lock: Lock, report: Path) -> bool:
     """Waits as long as it does anything; else ends it."""
-    signs, since = "", _real.monotonic()
+    signs, since = None, _real.monotonic()
     while not lock.is_free():
-        now = _signs_of_life(lock, report)
+        now = running.signs_of_life(report, _holder(lock))
         if now != signs:
             signs, since = now, _real.monotonic()
         elif _real.monotonic() - since > _PATIENCE:
@@ -43,12 +43,8 @@ def _over(lock: Lock, report: Path) -> bool:
     return True
 
 
-def _signs_of_life(lock: Lock, report: Path) -> str:
-    """What changes while it replays, or computes."""
-    counts = report.with_suffix(".counts")
-    counted = counts.read_bytes().hex() if counts.is_file() else ""
+def _holder(lock: Lock) -> int:
     try:
-        consumed = Path(f"/proc/{lock.holder()}/schedstat").read_text(encoding="ascii")
-    except (OSError, ProcessLookupError):
-        consumed = ""
-    return f"{counted} {consumed}"
+        return lock.holder()
+    except ProcessLookupError:
+        return 0

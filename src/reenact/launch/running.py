@@ -53,12 +53,19 @@ def end(report: Path, found: Report) -> None:
     os.replace(whole, report)  # noqa: PTH105  whoever kills the process meanwhile leaves no half of it
 
 
-def counted(report: Path) -> tuple[bytes, int]:
-    """What the replay has counted so far, as it lies there, and the number of its process; 0 where it has not begun."""
-    if not _counts(report).is_file():
-        return b"", 0
-    counts = _counts(report).read_bytes()
-    return counts, _COUNTS.unpack(counts)[_PID]
+def process_of(report: Path) -> int:
+    """The number of the replay's process; 0 where it has not begun."""
+    counts = _counts(report).read_bytes() if _counts(report).is_file() else b""
+    return int(_COUNTS.unpack(counts)[_PID]) if len(counts) == _COUNTS.size else 0
+
+
+def signs_of_life(report: Path, pid: int) -> tuple[bytes, str]:
+    """What changes while a process replays, or computes (proc(5)); the second is empty where nobody tells."""
+    counts = _counts(report).read_bytes() if _counts(report).is_file() else b""
+    try:
+        return counts, Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii")
+    except OSError:
+        return counts, ""
 
 
 def report_of(report: Path) -> Report:

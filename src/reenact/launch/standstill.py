@@ -14,24 +14,14 @@ class Standstill:
 
     def __init__(self, report: Path) -> None:
         self._report = report
-        self._last: tuple[bytes, int | None] | None = None
+        self._last: tuple[bytes, str] | None = None
         self._since = 0.0
         self.come = False
 
     def __call__(self, seconds: float) -> bool:
         """As `supervise.Waiting`. Where nobody knows what a process has computed, it is taken to go on."""
-        counts, pid = running.counted(self._report)
-        now = counts, _computed(pid)
-        if now[1] is None or now != self._last:
+        now = running.signs_of_life(self._report, running.process_of(self._report))
+        if not now[1] or now != self._last:
             self._last, self._since = now, seconds
         self.come = self.come or seconds - self._since > PATIENCE
         return not self.come
-
-
-def _computed(pid: int) -> int | None:
-    """The time that a process has had of the processors, in ticks of the kernel (proc(5)); None where nobody tells."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
-    except OSError:
-        return None
-    return int(fields[11]) + int(fields[12])
