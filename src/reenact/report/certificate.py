@@ -121,7 +121,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     uncommitted: bool
     boundaries: Boundaries
     bytes: Bytes
-    processes: Processes
+    processes: Processes = Processes(0, 0, 0)
     draws: int
     drifts: dict[str, int]
     side_traffic: dict[str, int]
