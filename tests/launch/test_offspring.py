@@ -213,8 +213,9 @@ def main():
     process.terminate()
     process.join()
     print(process.exitcode)
+    ready.clear()
     started(wait, ready, daemon=True, name="left alone")
-    time.sleep(0.5)
+    ready.wait()
 """
 
 

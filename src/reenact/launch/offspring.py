@@ -150,6 +150,7 @@ def _record_fresh(home: Home, birth: Birth) -> None:
     session.side = SideTraffic(home.spec.side_traffic)
     child.look(session, home.spec)
     files = Files(session, Path(home.store))
+    files.take(among=True)
     atexit.register(finish := _ends_recording(session, files))
     installed = child.begin(session, home.spec, finish, Path(home.store), files, files)
     _begun(installed, session, msgspec.structs.replace(home, tape=str(path)))

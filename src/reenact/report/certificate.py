@@ -122,7 +122,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     uncommitted: bool
     boundaries: Boundaries
     bytes: Bytes
-    processes: Processes
+    processes: Processes = Processes(0, 0, 0)
     draws: int
     drifts: dict[str, int]
     side_traffic: dict[str, int]
@@ -134,7 +134,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     network: str
     placeholders: list[str]
     not_restored: list[str]
-    not_replayed: list[str]
+    not_replayed: list[str] = []
     normalizers: list[str]
     faults: list[str]
     variables: Compared | None = None

@@ -17,7 +17,7 @@ MEANING: Final[Mapping[str, str]] = {
     "loop": "its order cannot be kept, so replay may differ",
     "argument": "the function cannot be called again",
     "child": "of child processes, not on tape",
-    "process": "done by processes that it started, on tapes of their own; a replay does not do it",
+    "process": "of processes that it started, and not on its tape; a replay does not do it",
     "visited": "from outside, and what they sent is not on tape; in a replay nobody comes",
     "boundary": "not a tool, so what it does is part of the run",
     "tool": "what a tool changes but does not give back is not on tape",

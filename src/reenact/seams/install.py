@@ -135,7 +135,7 @@ class Installed:
         self._take = [partial(entropy.start, session), handlers.take, collected.take]
         self.recorded = recorded
         if recorded is not None:
-            self._take.append(recorded.take)
+            self._take.append(partial(recorded.take, among=True))
             recorded.install(self._patches)
             native.watch(session, self._patches)
         files.meet_listings(self._patches, session, store)

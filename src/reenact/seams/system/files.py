@@ -33,6 +33,7 @@ _BLOCK = 1024 * 1024
 _BEHIND_NS = 20_000_000  # file systems read a clock that goes on by ticks, so a file may seem older than it is
 _DATABASE = b"SQLite format 3\0"
 _MACHINE = ("/proc/", "/sys/", "/dev/", "/run/")
+_OF_PROCESSES = "/pymp-"  # a folder in which multiprocessing listens
 _LOOKS = ("stat", "lstat", "access", "readlink")
 _LISTS = ("listdir", "scandir")
 _CHANGES = ("remove", "unlink", "rmdir", "mkdir", "truncate", "utime", "chmod", "mkfifo")
@@ -49,14 +50,14 @@ class Files:
         self._outside = not_the_runs(store)
         self.take()
 
-    def take(self) -> None:
-        """A run begins, in this process or in a fork of it, and has seen nothing yet."""
+    def take(self, *, among: bool = False) -> None:
+        """A run begins, in this process or in a fork of it, and has seen nothing yet. `among`: others are there."""
         self._seen: dict[str, bool] = {}  # path -> whether its content is on tape, too
         self._kept: set[bytes] = set()
         self._touched: dict[str, None] = {}
         self._known: dict[str, tuple[int, ...]] = {}
         self._last_child = -1
-        self._first_child = 0
+        self._first_child = _real.time_ns() - _BEHIND_NS if among else 0
         self._owner = _real.getpid()
 
     def install(self, patches: Patches) -> None:
@@ -140,7 +141,7 @@ class Files:
 
     def _made_by_child(self, found: Saw) -> bool:
         """Whether what the run finds has come to be only since it started its first child."""
-        if self._last_child < 0 or found.kind != Sight.FILE:
+        if self._last_child < 0 or not self._first_child or found.kind != Sight.FILE:
             return False
         try:
             return _stat(found.path).st_ctime_ns >= self._first_child
@@ -150,6 +151,7 @@ class Files:
     # What is there
 
     def _saw(self, path: str, found: Saw) -> None:
+        self._known[path] = _signature(path)
         if path not in self._seen and self._made_by_child(found):
             self._session.keep(Saw(path, Sight.NOTHING))
             self._session.keep(Changed(self._last_child, self._state(path, content=True)))
@@ -228,7 +230,8 @@ class Files:
         try:
             if not any(kwargs.get(name) is not None for name in ("dir_fd", "src_dir_fd", "dst_dir_fd")):
                 absolute = _absolute(path)
-                if absolute is not None and not absolute.startswith(self._outside) and not _is_program(absolute):
+                outside = absolute is None or absolute.startswith(self._outside) or _OF_PROCESSES in absolute
+                if absolute is not None and not outside and not _is_program(absolute):
                     tell(absolute)
         except Exception as error:  # noqa: BLE001  a fault of ours never reaches the agent
             self._session.fault(error)
