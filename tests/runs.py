@@ -19,6 +19,7 @@ from typing import Any
 from reenact.tape.event import Kind, PartKind
 from reenact.tape.reader import Event, Recording, read
 from reenact.tape.store import Store
+from reenact.tape.whole import whole
 from reenact.testing.address import Address
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -147,7 +148,7 @@ class Run:
         self.notes_nothing()
         verified = self.verify()
         assert verified.passed, verified.told()
-        assert verified.boundaries == (len(self.tape.events),) * 3, verified.told()
+        assert verified.boundaries == (len(whole(self.tape).events),) * 3, verified.told()
         if not drift:
             assert not verified.document["drifts"], verified.told()
         return verified
@@ -163,7 +164,7 @@ class Run:
 
     def notes_nothing(self) -> None:
         """No fault of reenact's own, and no connection that no seam saw, is on the tape."""
-        noted = [(note.slug, note.text, site) for note, site in self.tape.notes]
+        noted = [(note.slug, note.text, site) for note, site in whole(self.tape).notes]
         assert not noted, noted
 
 

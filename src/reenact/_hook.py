@@ -13,8 +13,13 @@ def start() -> None:
         from reenact.launch import child
 
         child.start(spec)
-    elif "REENACT_CALL" in os.environ:
-        # a replay that begins later, with a function or a block: what comes before it may not connect either
+    elif "REENACT_JOIN" in os.environ:
+        from reenact.launch import joined
+
+        joined.start(os.environ.pop("REENACT_JOIN"))
+    elif "REENACT_CALL" in os.environ or "REENACT_CLOSED" in os.environ:
+        # a replay that begins later, with a function, a block, or what a process of multiprocessing is to do: what
+        # comes before it may not connect either
         from reenact.seams.sockets.watch import watch
 
         watch(closed=True)

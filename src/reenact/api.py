@@ -126,7 +126,7 @@ def _expected() -> tuple[Spec, str] | None:
     if text is None:
         return None
     spec = msgspec.json.decode(text, type=Spec)
-    child.restore_hash_seed(spec)
+    child.restore_hash_seed(spec.hash_seed)
     from reenact.tape.reader import read  # noqa: PLC0415  only in a replay
 
     return spec, manifests.decode(read(Path(spec.tape)).manifest).entry

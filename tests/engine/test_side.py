@@ -163,7 +163,7 @@ def test_a_lane_with_nothing_but_side_traffic_is_beside_the_run_and_what_was_bor
 
 def test_a_lane_whose_children_send_is_beside_the_run_unless_one_of_them_does_more() -> None:
     made = Journal()
-    for path in ("0.1", "0.1.1", "0.1.2", "0.2", "0.2.1", "0.2.2"):
+    for path in ("0", "0.1", "0.1.1", "0.1.2", "0.2", "0.2.1", "0.2.2"):
         made.lane(path)
     made.aside(PartKind.HEAD, lane="0.1.2")
     made.aside(PartKind.HEAD, lane="0.2.1")

@@ -102,9 +102,20 @@ def test_over_stdio_no_server_is_started_in_replay(bench: Bench, server: Path) -
     assert run.status == 0, run.stderr.decode()
     asked = (server.parent / "told.log").read_text()
     assert asked.count("\n") == 6
-    server.write_text("raise SystemExit(1)")
-    run.reproduced()
+    verified = run.reproduced()
     assert (server.parent / "told.log").read_text() == asked
+    assert verified.document["processes"]["replayed"] == 1
+    assert verified.document["boundaries"]["kinds"]["stdin"] >= asked.count("\n")
+
+
+def test_a_server_that_answers_otherwise_is_told_by_its_lane(bench: Bench, server: Path) -> None:
+    run = bench.record(STDIO)
+    assert run.status == 0, run.stderr.decode()
+    server.write_text(server.read_text().replace('f"{city}: ', 'f"{city} - '))
+    verified = run.verify()
+    assert verified.status == 1
+    assert verified.divergences[0]["what"] == "output"
+    assert all(one["lane"].startswith(run.tape.processes[0].main) for one in verified.divergences)
 
 
 def test_over_http_no_server_is_asked_in_replay(

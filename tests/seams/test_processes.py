@@ -1,15 +1,15 @@
-"""Processes of multiprocessing and pools of them: what came from them is on tape, and in replay none is started."""
+"""Processes of multiprocessing and pools of them: what they do is on tape, and replayed by each for itself."""
 
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Mapping
 
 import pytest
 
-from reenact.launch import manifest as manifests
 from reenact.tape.event import Kind
-from reenact.tape.reader import read
+from reenact.tape.whole import every, whole
 from reenact.testing import ModelServer, Say
 from tests.runs import Bench, Run, settings
 
@@ -309,19 +309,18 @@ FRESH = ("map", "an exception of a worker", "a pool", "processes, queues and an 
         *(pytest.param(*each, marks=pytest.mark.slow) for each in itertools.product(FRESH, ("spawn", "forkserver"))),
     ],
 )
-def test_what_processes_answered_comes_back_and_none_is_started(bench: Bench, name: str, method: str) -> None:
+def test_the_run_and_its_processes_are_replayed_to_the_byte(bench: Bench, name: str, method: str) -> None:
     run = recorded(bench, PROGRAMS[name], method)
     assert run.status == (name == "an exception that ends the program"), run.stderr.decode()
     assert run.stderr.count(b"a process works") >= 1
-    source = bench.folder / "work.py"
-    source.write_text(source.read_text().replace("    os.write(2", "    raise SystemExit(1)\n    os.write(2"))
     verified = run.verify()
     assert verified.passed, verified.told()
-    assert verified.boundaries == (len(run.tape.events),) * 3
+    assert verified.boundaries == (len(whole(run.tape).events),) * 3
+    assert verified.document["processes"]["replayed"] == len(list(every(run.tape))) - 1
     assert not verified.document["drifts"]
     replayed = run.replay()
     assert replayed.stdout == run.stdout
-    assert b"a process works" not in replayed.stderr
+    assert replayed.stderr.count(b"a process works") <= run.stderr.count(b"a process works")
 
 
 ASKS = """
@@ -339,6 +338,11 @@ def say(text):
 def nothing(number):
     return number
 
+def pass_on():
+    child = mp.Process(target=ask, args=("nested",), name="grand")
+    child.start()
+    child.join()
+
 if __name__ == "__main__":
     mp.set_start_method(sys.argv[1])
     print(ask("mine"))
@@ -346,8 +350,8 @@ if __name__ == "__main__":
         print(list(pool.map(ask, ["one", "two"])))
     with mp.Pool(1) as pool:
         print(pool.map(ask, ["three"]), pool.map(nothing, range(3)))
-    for work, given, name in ((say, "hello", "speaker"), (nothing, 1, "silent")):
-        child = mp.Process(target=work, args=(given,), name=name)
+    for work, given, name in ((say, ["hello"], "speaker"), (nothing, [1], "silent"), (pass_on, [], "parent")):
+        child = mp.Process(target=work, args=given, name=name)
         child.start()
         child.join()
     print(ask("mine again"))
@@ -355,28 +359,29 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn", pytest.param("forkserver", marks=pytest.mark.slow)], ids=METHODS)
-def test_what_a_process_does_is_on_a_tape_of_its_own(bench: Bench, method: str) -> None:
+def test_what_processes_do_is_on_the_tape_of_their_run(bench: Bench, method: str) -> None:
     with ModelServer(lambda turn: Say(f"answer to {turn.prompt}")) as server:
         run = bench.record(ASKS, method, env=settings(server))
     assert run.status == 0, run.stderr.decode()
     assert [event.kind for event in run.tape.events].count(Kind.HTTP) == 2
-    children = [read(path) for path in sorted(run.path.with_suffix("").glob("*.tape"))]
-    asked = {manifests.decode(each.manifest).name: [event.kind for event in each.events] for each in children}
-    assert sorted(kinds.count(Kind.HTTP) for kinds in asked.values()) == [0, 1, 2]
-    assert "silent" not in asked
-    assert len(run.tape.notes) == 3
-    assert all(note.slug == "process" for note, _ in run.tape.notes)
-    assert b"speaker wrote 6 bytes: reenact show speaker-" in run.stderr
-    assert run.verify().passed
-    shown = bench.run("-m", "reenact", "show", run.tape.notes[0][0].text.rpartition(" ")[2])
-    assert shown.status == 0
-    assert b"answer to" in shown.stdout
-    replayed = bench.run("-m", "reenact", "replay", "speaker")
-    assert replayed.status == 2
-    assert f"is a process that {run.path.stem} started".encode() in replayed.stderr
-    assert all(bench.run("-m", "reenact", "fsck", each.path.stem).status == 0 for each in children)
-    assert bench.run("-m", "reenact", "rm", "--yes", run.path.stem).status == 0
-    assert list(bench.store.root.iterdir()) == []
+    assert list(bench.store.root.iterdir()) == [run.path]
+    asked = {each.name: [event.kind for event in each.events].count(Kind.HTTP) for each in every(run.tape)}
+    assert sorted(asked.values()) == [0, 0, 0, 1, 1, 2, 2]
+    assert (asked["grand"], asked["parent"], asked["speaker"], asked["silent"]) == (1, 0, 0, 0)
+    assert not run.tape.notes
+    shown = json.loads(bench.run("-m", "reenact", "show", run.path.stem, "--json").stdout)
+    assert [step["answer"]["parts"][0]["text"] for step in shown["steps"]] == [
+        f"answer to {question}" for question in ("mine", "one", "two", "three", "nested", "mine again")
+    ]
+    names = {lane["path"]: lane["process"] for lane in shown["run"]["lanes"]}
+    assert [names[step["lane"]] != "" for step in shown["steps"]] == [False, True, True, True, True, False]
+    last = shown["steps"][-2]["attempts"][-1]
+    event = bench.run("-m", "reenact", "show", run.path.stem, "--event", str(last))
+    assert b"answer to nested" in event.stdout
+    assert b"(grand)" in event.stdout
+    assert bench.run("-m", "reenact", "fsck", run.path.stem).status == 0
+    listed = json.loads(bench.run("-m", "reenact", "runs", "--json").stdout)
+    assert (listed[0]["steps"], listed[0]["model_calls"]) == (6, 6)
 
 
 def test_a_replay_ends_where_so_much_memory_is_shared_that_it_is_not_kept(bench: Bench) -> None:

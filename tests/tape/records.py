@@ -10,7 +10,7 @@ from pathlib import Path
 from hypothesis import strategies as st
 
 from reenact.tape import event as ev
-from reenact.tape.journal import Packer, Piece, unpack
+from reenact.tape.journal import Packer, Piece, fold, unpack
 from reenact.tape.writer import TapeWriter
 
 small = st.integers(0, 2**63 - 1)
@@ -61,6 +61,7 @@ each: dict[type[ev.Record], st.SearchStrategy[ev.AnyRecord]] = {
         small,
         st.lists(st.tuples(small, st.dictionaries(st.text(max_size=9), st.binary(max_size=8))), max_size=2),
     ),
+    ev.Child: st.builds(ev.Child, small, st.text(max_size=9), st.none() | small),
     ev.Changed: st.builds(ev.Changed, small, saws),
     ev.Content: st.builds(ev.Content, st.binary(max_size=9), st.binary(max_size=20)),
     ev.Aside: st.builds(ev.Aside, small, small, st.text(max_size=9)),
@@ -75,6 +76,11 @@ each: dict[type[ev.Record], st.SearchStrategy[ev.AnyRecord]] = {
         st.integers(-1, 9),
         st.text(max_size=9),
         st.dictionaries(st.text(max_size=5), plain, max_size=2),
+    ),
+    ev.Kin: st.builds(
+        lambda name, data: next(fold("0.1", name, [[ev.Content(b"", data)]])),
+        st.text(max_size=9),
+        st.binary(max_size=99),
     ),
     ev.Left: st.builds(ev.Left, st.text(max_size=9), small, small, small, st.binary(max_size=9)),
 }

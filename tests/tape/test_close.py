@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from reenact.errors import TapeError
 from reenact.tape import close as close_module
 from reenact.tape import event as ev
-from reenact.tape.close import UNKNOWN_STATUS, being_written, close, faults_beside, outcome
-from reenact.tape.event import AnyRecord, PartKind
+from reenact.tape.close import being_written, close, faults_beside, outcome
+from reenact.tape.event import UNKNOWN_STATUS, AnyRecord, PartKind
 from reenact.tape.journal import ClosePacker
 from reenact.tape.reader import Recording, read, summary
 from reenact.tape.writer import TapeWriter

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from reenact.errors import TapeCorruptError, TapeError, TapeVersionError
-from reenact.tape import close as close_module
 from reenact.tape import event as ev
+from reenact.tape import journal as journal_module
 from reenact.tape import schema
 from reenact.tape.check import State, check
 from reenact.tape.close import close
@@ -365,7 +365,7 @@ def test_a_journal_whose_end_is_missing_is_read_as_far_as_it_goes_and_found_by_a
     """No chain can tell what would have come after it; the tables of a closed tape do."""
     path = written(tmp_path / "run-1.tape", run())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(close_module, "_PIECE_BYTES", 0)
+        patch.setattr(journal_module, "_STRETCH_BYTES", 0)
         close(path, 0)
     pieces = pieces_of(path)
     assert check(path).state is State.SOUND

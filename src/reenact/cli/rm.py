@@ -49,8 +49,8 @@ def command(runs: tuple[str, ...], store_dir: str | None, *, yes: bool) -> None:
 
 def _refuse_open(paths: list[Path]) -> None:
     from reenact.errors import TapeError, UsageError
-    from reenact.tape.close import RECORDING, being_written
-    from reenact.tape.reader import summary
+    from reenact.tape.close import being_written
+    from reenact.tape.reader import RECORDING, summary
 
     for path in paths:
         try:

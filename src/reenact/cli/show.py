@@ -46,6 +46,7 @@ def command(
     """  # noqa: D301  \b tells click not to wrap
     from reenact.errors import UsageError
     from reenact.tape.reader import read
+    from reenact.tape.whole import whole
     from reenact.trajectory import trajectory
 
     name, number = _place(run)
@@ -60,7 +61,7 @@ def command(
     recording = read(path)
     found = trajectory(recording)
     if event is not None:
-        _event(recording, found, event, as_json=as_json)
+        _event(whole(recording), found, event, as_json=as_json)
     elif step is not None:
         _step(recording, found, step, as_json=as_json)
     else:

@@ -36,6 +36,7 @@ NOTED: Final = {
     "thread": _Noted(Severity.MAY, "Start it with threading.Thread or a pool, so that its turns are on tape."),
     "loop": _Noted(Severity.MAY, "Use asyncio's own loop while recording."),
     "child": _Noted(Severity.MAY, "Make the function that starts it a tool, or see what verify says."),
+    "visited": _Noted(Severity.BREAKS, "Record the program that connects to it, too, and replay that."),
     "boundary": _Noted(Severity.MAY, "Correct the name in [tool.reenact] boundaries."),
     "tool": _Noted(Severity.MAY, "Have the tool give back what it changes."),
     "mark": _Noted(Severity.NOTE, "Give marks, sessions and tags what may stand there: docs/marks.md."),

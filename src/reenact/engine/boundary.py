@@ -171,6 +171,14 @@ class Boundary:
             lane = lane.rpartition(".")[0]
         return False
 
+    def beyond(self, lane: str) -> bool:
+        """Whether the tape ends with its process killed, and the lane has come to the last that it holds of it."""
+        tape = self._plan.prefix
+        if tape is None or tape.closed_by_itself:
+            return False
+        log = tape.lanes.get(lane)
+        return log is None or self._next.get(lane, 0) >= len(log.events)
+
     def aside(self, lane: str) -> Aside | None:
         """What the tape has of the request that is side traffic and that `lane` makes now."""
         log = self._plan.prefix.lanes.get(lane) if self._plan.prefix is not None else None
@@ -236,6 +244,14 @@ class Boundary:
                 return tape.lanes[lane].events[met - 1].id
             lane = lane.rpartition(".")[0]
         return None
+
+    def joined(self) -> list[str]:
+        """The lanes of the Pythons that the recorded run started by what has been asked so far."""
+        tape = self._plan.prefix
+        if tape is None:
+            return []
+        asked = {event.id for path, count in self._next.items() for event in tape.lanes[path].events[:count]}
+        return [child.lane for event, children in tape.joined.items() if event in asked for child in children]
 
     def left(self) -> list[Divergence]:
         """What the tape holds and the run did not ask or write."""

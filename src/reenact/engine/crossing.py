@@ -541,4 +541,5 @@ def _go_on(session: Session) -> None:
 
 def _cut(session: Session) -> DivergenceError:
     session.cut = True
+    session.at_cut()
     return DivergenceError("the recording ends here: its process was killed while this was under way")

@@ -154,7 +154,8 @@ class Marked(msgspec.Struct, frozen=True):
 class Divergence(msgspec.Struct, frozen=True):
     """The agent asked something other than the tape holds next in that lane.
 
-    `event` is what the tape holds there; `after`, where it is no event that differs, the one that the lane met before.
+    `process` is the name of the process that did, empty for the run's own. `event` is what the tape holds there;
+    `after`, where it is no event that differs, the one that the lane met before.
     `step` is counted from 1. `marks` are those that the program was in, the outermost first.
     """
 
@@ -170,3 +171,4 @@ class Divergence(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()  # further facts, one line each: what each lane waits for, say
     after: int | None = None
     marks: tuple[Marked, ...] = ()
+    process: str = ""

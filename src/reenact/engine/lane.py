@@ -122,11 +122,15 @@ class Lane:
         """A new lane born of this one; a muted lane bears itself."""
         if self.session is None:
             return self
-        self.born += 1
         origin = agent_place(_real.getframe(1)) or self.origin
-        child = self.session.bear(f"{self.path}.{self.born}", name, origin)
+        child = self.session.bear(self.path_of_child(), name, origin)
         child.scope = scope_of(self)
         return child
+
+    def path_of_child(self) -> str:
+        """The path of the next lane that is born of this one: here, or in a process that it starts."""
+        self.born += 1
+        return f"{self.path}.{self.born}"
 
     def mark(self) -> int:
         """A number for something that this lane makes: no other has it, and the same thing has it in every run."""

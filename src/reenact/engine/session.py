@@ -10,7 +10,7 @@ import os
 import traceback
 from collections.abc import Callable
 from types import CodeType, FrameType
-from typing import Protocol
+from typing import NamedTuple, Protocol
 from weakref import WeakSet
 
 from reenact import _real
@@ -30,6 +30,7 @@ from reenact.errors import DivergenceError
 from reenact.tape import event as ev
 from reenact.tape.delta import Bodies
 from reenact.tape.reader import Event, Recording
+from reenact.tape.redact import redact_content
 from reenact.tape.writer import TapeWriter
 
 _LAST = 1e-6
@@ -56,41 +57,66 @@ class Look(Protocol):
         """What has been compared, and which variables differed."""
 
 
+class Birth(NamedTuple):
+    """Which process of a run this is: the path and the name of its main lane, and when the run began (monotonic, ns).
+
+    The clock is one for all processes of a machine, so that their times are those of the run.
+    """
+
+    path: str
+    name: str
+    began: int
+
+    @classmethod
+    def of_run(cls) -> Birth:
+        """The first process of a run that begins now."""
+        return cls("0", "main", _real.monotonic_ns())
+
+
 class Session:
     """One run. `writer` is given when the run is being recorded, `plan.prefix` when there is a tape to serve from.
 
     `exclusive`: the whole process is this run, so that state of the interpreter (generators, say) belongs to it.
+    `birth` is given to a process that a run has started, and that is a session of its own. What that reads and writes,
+    its parent may have from it: of `secrets`, nothing is on its tape either.
     """
 
     run_id = ""
+    secrets: tuple[bytes, ...] = ()
 
-    def __init__(
+    def __init__(  # noqa: PLR0915  all that a session is
         self,
         plan: Plan,
         writer: TapeWriter | None,
         normalizers: tuple[Normalizer, ...] = (),
         *,
         exclusive: bool = True,
+        birth: Birth | None = None,
     ) -> None:
+        birth = birth or Birth.of_run()
         self.plan = plan
         self.writer = writer
         self.exclusive = exclusive
+        self.rules = normalizers
         self.boundary = Boundary(plan, normalizers)
         tape = plan.prefix
         self.reordered = Reordered(tape, plan.schedule) if tape is not None and plan.schedule is not None else None
         self.order = self.reordered or (Order() if tape is None else Order(tape.forced, tape.passable))
         self.side = SideTraffic()
         self.marks = Marks(self)
-        self.began = _real.monotonic_ns()
+        self.began = birth.began
         self.dirty: dict[Lane, bool] = {}  # a set; but to put something in a dict takes no call, see `Drawn`
         self.divergences: list[Divergence] = []
         self.drifts: dict[str, int] = {}
-        self._beside: dict[str, int] = {}  # the same of lanes beside the run, which nobody asks for
+        self._uncounted: dict[str, int] = {}  # the same of lanes beside the run, and after a cut: nobody asks for it
         self._skews: dict[tuple[str, int], int | float] = {}  # by lane and clock: from this machine's time to theirs
         self.faults: list[str] = []
         self.found: Callable[[Divergence | str], None] = lambda _: None
         self.gates: Callable[[], Gate | None] | None = None
         self.cut = False
+        self.at_cut: Callable[[], None] = lambda: None
+        self.finish: Callable[[], None] = lambda: None  # before the process is gone without exit handlers
+        self.leaving: int | None = None  # the exit status with which the process ends itself
         self.collect: Callable[[Lane], None] | None = None
         self.look_behind: Callable[[FrameType | None], None] = lambda _: None  # at what C code does
         self.look: Look | None = None  # at the agent's variables: `verify --deep`
@@ -119,7 +145,7 @@ class Session:
         self.committed = 0  # when that was last done: ns since the run began
         self.now = 0
         _SESSIONS.add(self)
-        self.main = self.bear("0", "main")
+        self.main = self.bear(birth.path, birth.name)
         self.order.begin(self.strand())
         self.order.handed = self.handed
 
@@ -148,6 +174,12 @@ class Session:
         self.order.forsake()
         if self.writer is not None:
             self.writer.forsake()
+
+    def become(self, plan: Plan, writer: TapeWriter | None, birth: Birth) -> None:
+        """This process is a fork that goes on as a session of its own, and so does who holds this one."""
+        rules, look_behind = self.rules, self.look_behind
+        Session.__init__(self, plan, writer, rules, birth=birth)
+        self.look_behind = look_behind
 
     def _end_lanes(self) -> None:
         for lane in list(self._alive):
@@ -250,6 +282,12 @@ class Session:
         except Exception as error:  # noqa: BLE001
             self.fault(error)
 
+    def spill(self) -> None:
+        """As `commit`, where it is enough to outlive this process: the machine may take its time. Never raises."""
+        if self.writer is not None:
+            with self.writer.in_no_hurry():
+                self.commit()
+
     def flush(self, lane: Lane) -> None:
         """Moves what a lane has drawn and written into the journal."""
         with self._flushing:  # or what was taken first might be kept last
@@ -263,7 +301,8 @@ class Session:
             start = 0
             for end in range(1, len(out) + 1):
                 if end == len(out) or out[end][0] != out[start][0]:
-                    self.keep(ev.Wrote(lane.index, out[start][0], b"".join(data for _, data in out[start:end])))
+                    data = b"".join(data for _, data in out[start:end])
+                    self.keep(ev.Wrote(lane.index, out[start][0], self.clean(data)))
                     start = end
 
     def began_event(self, lane: Lane, kind: ev.Kind, name: str, head: bytes, body: bytes) -> int:
@@ -328,6 +367,10 @@ class Session:
         self.keep(ev.SiteNamed(index, place.function, place.file, place.line))
         return index
 
+    def clean(self, data: bytes) -> bytes:
+        """What may be on tape of it."""
+        return redact_content("", data, self.secrets) if self.secrets else data
+
     def note(self, slug: str, text: str, frame: FrameType | None = None) -> None:
         """Keeps something to be told at the end, once."""
         if (slug, text) not in self._notes:
@@ -372,11 +415,14 @@ class Session:
 
         In a lane beside the run it is none, and time goes on as it does: such a lane may wait for a moment to come.
         """
+        if kind == ev.DrawKind.PID and self.recorded_pid >= 0:
+            return self.recorded_pid
         beside = self.boundary.beside(lane.path)
+        counted = not beside and not self.boundary.beyond(lane.path)
         what = f"{ev.DrawKind(kind).name.lower()} read once more at {place}"
-        drifts = self._beside if beside else self.drifts
+        drifts = self.drifts if counted else self._uncounted
         count = drifts[what] = drifts.get(what, 0) + 1
-        self.boundary.counts[DRIFTED] += not beside
+        self.boundary.counts[DRIFTED] += counted
         shape = real()
         if kind == ev.DrawKind.LISTING:
             return shape  # what is there is what was put in place
@@ -457,11 +503,12 @@ class Session:
         tape = self.plan.prefix
         if not self.order.stuck:
             self.cut = True
+            self.at_cut()
             raise DivergenceError("the recording ends here, and everything waits")
         notes = [f"{name} waits for tick {tick}" for tick, name in self.order.waiting().items()]
         if tape is not None and self.order.cursor < len(tape.ticks):
             notes.insert(0, f"the tape goes on with tick {self.order.cursor}: {_tell(tape, self.order.cursor)}")
-        self.latch(Divergence(What.STUCK, "0", notes=tuple(notes)))
+        self.latch(Divergence(What.STUCK, self.main.path, notes=tuple(notes)))
         raise DivergenceError("every lane waits, and the tape's next outcome is for none of them")
 
     def stay(self) -> None:

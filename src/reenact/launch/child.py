@@ -7,7 +7,7 @@ import contextlib
 import gc
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -19,10 +19,11 @@ from reenact.engine import plan as plans
 from reenact.engine.boundary import WRITTEN
 from reenact.engine.failure import encode
 from reenact.engine.lane import MUTED, enter
-from reenact.engine.session import Session
+from reenact.engine.session import Birth, Session
 from reenact.engine.side.traffic import SideTraffic
 from reenact.launch import manifest as manifests
 from reenact.launch import running
+from reenact.launch.enclosure import Enclosed
 from reenact.launch.settings import Settings
 from reenact.launch.spec import SPEC, Report, Spec
 from reenact.launch.workspace import Workspace
@@ -31,10 +32,12 @@ from reenact.seams.install import Installed
 from reenact.seams.sockets.watch import watch
 from reenact.seams.system.children import Others
 from reenact.seams.system.files import Files
+from reenact.seams.system.joining import Joined, Start
 from reenact.tape.close import faults_beside
 from reenact.tape.event import Ended, Failed, Snapshot
-from reenact.tape.reader import read
+from reenact.tape.reader import Recording, read
 from reenact.tape.redact import secrets_of
+from reenact.tape.whole import process
 from reenact.tape.writer import TapeWriter
 
 
@@ -42,51 +45,62 @@ def start(text: str) -> None:
     """Starts what `REENACT_SPEC` asks for. Called by the start-up hook, before the program."""
     spec = msgspec.json.decode(text, type=Spec)
     del os.environ[SPEC]
-    restore_hash_seed(spec)
-    session = session_of(spec)
+    seed = os.environ["PYTHONHASHSEED"]
+    restore_hash_seed(spec.hash_seed)
+    begin_program(session_of(spec), spec, Path(spec.tape).parent, seed)
+
+
+def begin_program(session: Session, spec: Spec, store: Path, seed: str) -> Files | None:
+    """All that this process does from now on is in the session; what sees its files, in a recording.
+
+    `store` holds the tapes, which are no part of a run; `seed` is the hash seed of the process.
+    """
     tape = session.plan.prefix
-    files = Files(session, Path(spec.tape).parent) if session.recording else None
+    files = Files(session, store) if session.recording else None
     workspace = Workspace.enter(tape, Path(spec.report).parent) if tape is not None else None
 
     def end() -> None:
         if workspace is not None:
             finish_replay(session, spec, last_error(), workspace)
         if files is not None:
-            _finish_recording(session, files)
+            finish_recording(session, files)
 
-    finish = _once_here(end)
+    finish = once_here(end)
     # Registered first, so called last, after everything that the program registers
     atexit.register(finish)
     others = _Both(session, files, workspace) if files is not None and workspace is not None else files or workspace
-    begin(session, spec, finish, files, others)
+    installed = begin(session, spec, finish, store, files, others)
+    if installed.processes is not None and spec.mode != "explore":
+        enclosed = workspace.enclosed if workspace is not None else None
+        home = spec, spec.tape, str(store), seed, enclosed
+        installed.processes.offspring = partial(_offspring, session, installed, home)
+    return files
 
 
-def restore_hash_seed(spec: Spec) -> None:
+def restore_hash_seed(given: str | None) -> None:
     """Lets the program see PYTHONHASHSEED as its user set it: the parent set it for this process alone."""
-    if spec.hash_seed is None:
+    if given is None:
         os.environ.pop("PYTHONHASHSEED", None)
     else:
-        os.environ["PYTHONHASHSEED"] = spec.hash_seed
+        os.environ["PYTHONHASHSEED"] = given
 
 
 def session_of(spec: Spec) -> Session:
     """The session that `spec` asks for."""
-    session = _session_of(spec)
-    session.side = SideTraffic(spec.side_traffic)
-    tape = session.plan.prefix
-    session.run_id = manifests.decode(tape.manifest).run_id if tape is not None else Path(spec.tape).stem
+    if spec.mode == "record":
+        session = Session(plans.RECORD, TapeWriter.resume(Path(spec.tape), spec.last_piece))
+        session.side = SideTraffic(spec.side_traffic)
+        session.run_id = Path(spec.tape).stem
+        look(session, spec)
+        return session
+    tape = process(read(Path(spec.tape)), spec.process)
+    session = replaying(spec, tape, Birth(tape.main, tape.name, _real.monotonic_ns()))
+    running.begin(session, Path(spec.report))
     return session
 
 
-def _session_of(spec: Spec) -> Session:
-    if spec.mode == "record":
-        session = Session(plans.RECORD, TapeWriter.resume(Path(spec.tape), spec.last_piece))
-        if spec.deep:
-            from reenact.engine.locals import Keep  # noqa: PLC0415  only when it is asked for
-
-            session.look = Keep(session, secrets_of(os.environ))
-        return session
-    tape = read(Path(spec.tape))
+def replaying(spec: Spec, tape: Recording, birth: Birth | None = None) -> Session:
+    """A session that replays what is on `tape`, as `spec` asks; `birth` is that of a process of a run."""
     settings = Settings(Path(spec.project) if spec.project else None, msgspec.json.decode(spec.settings or "{}"))
     with settings.importable():
         rules = normalize.load(settings.table)
@@ -94,49 +108,74 @@ def _session_of(spec: Spec) -> Session:
         writer = TapeWriter.resume(Path(spec.onto), spec.last_piece)
         session = Session(plans.explore(tape, spec.schedule), writer, rules)
     else:
-        session = Session(plans.replay(tape, observe=spec.observe), None, rules)
-    if spec.deep:
-        from reenact.engine.locals import Compare  # noqa: PLC0415  as above
-
-        session.look = Compare(session, tape)
-    running.begin(session, Path(spec.report))
+        session = Session(plans.replay(tape, observe=spec.observe), None, rules, birth=birth)
+    session.side = SideTraffic(spec.side_traffic)
+    look(session, spec)
     return session
+
+
+def look(session: Session, spec: Spec) -> None:
+    """Has the session look at the agent's variables, if that is asked for."""
+    if not spec.deep:
+        return
+    from reenact.engine.locals import Compare, Keep  # noqa: PLC0415  only when it is asked for
+
+    tape = session.plan.prefix
+    session.look = Keep(session, secrets_of(os.environ)) if tape is None else Compare(session, tape)
 
 
 def begin(
     session: Session,
     spec: Spec,
     finish: Callable[[], None],
+    store: Path,
     files: Files | None = None,
     others: Others | None = None,
-) -> None:
+) -> Installed:
     """Installs every seam; from here on the calling context is in the session's main lane."""
     installed = Installed()
     installed.install()
     installed.bound(spec.boundaries, session.note)
+    session.finish = finish
     if session.recording:
-        installed.offspring = partial(_offspring, Path(spec.tape), installed)
-    installed.take_process(session, spec.terminal, finish, Path(spec.tape).parent, files, others)
+        installed.join = partial(_join, session, store, spec.deep)
+    installed.take_process(session, spec.terminal, store, files, others)
     tape = session.plan.prefix
     where = manifests.decode(tape.manifest).machine if tape is not None else None
     if where is not None:
         installed.become(where.uname, where.processors, where.usable)
+    take_up(session)
+    enter(session.main)
+    return installed
+
+
+def take_up(session: Session) -> None:
+    """The session has this process from here on."""
+    tape = session.plan.prefix
     watch(session, closed=tape is not None)
     pid = _real.getpid() if tape is None else int(tape.snapshots.get("pid", b"-1"))
     session.keep(Snapshot("pid", str(pid).encode()))
     session.recorded_pid = pid
     if tape is not None:
         gc.collect()  # what all this has left over is not for the program to find: it may count what it collects
-    enter(session.main)
 
 
-def _offspring(tape: Path, installed: Installed, name: str) -> Joining:
-    from reenact.launch.offspring import Offspring  # noqa: PLC0415  few programs start processes
+def _offspring(
+    session: Session, installed: Installed, home: tuple[Spec, str, str, str, Enclosed | None], birth: Birth
+) -> Joining | None:
+    from reenact.launch.offspring import Home, starts  # noqa: PLC0415  few programs start processes
 
-    return Offspring.of(tape, installed, name)
+    return starts(session, installed, Home(*home), birth)
 
 
-def _once_here(function: Callable[[], None]) -> Callable[[], None]:
+def _join(session: Session, store: Path, deep: bool, start: Start, lanes: Iterator[str]) -> Joined:  # noqa: FBT001
+    from reenact.launch.joining import Inviting  # noqa: PLC0415  few programs start others
+
+    assert session.writer is not None  # noqa: S101  that makes it a recording
+    return Inviting(session.writer.path, store, session.began, deep=deep)(start, lanes)
+
+
+def once_here(function: Callable[[], None]) -> Callable[[], None]:
     """`function`, called once and in this process only: what it forks runs exit handlers, too."""
     left, owner = [function], _real.getpid()
 
@@ -173,9 +212,11 @@ class _Both:
         self._files.meanwhile(event)
 
 
-def _finish_recording(session: Session, files: Files) -> None:
+def finish_recording(session: Session, files: Files | None) -> None:
+    """Ends a recording, and its tape."""
     enter(MUTED)
-    files.end()
+    if files is not None:
+        files.end()
     session.look_behind(None)
     if not session.divergences and not session.cut:  # else the tape ends where the run left the one that it came from
         session.keep(Ended(session.elapsed(), last_error()))
@@ -214,6 +255,8 @@ def finish_replay(session: Session, spec: Spec, error: Failed | None, workspace:
         unrestored=workspace.unrestored if workspace is not None else [],
         variables=variables,
         choices=session.reordered.chooser.choices if session.reordered is not None else [],
+        joined=boundary.joined(),
+        status=session.leaving,
         lost=session.reordered is not None and session.reordered.out_of_reach > 0,
     )
     running.end(Path(spec.report), report)

@@ -1,22 +1,28 @@
-"""Closes the tape of a run that is over, with the numbers of its steps among the rows that one queries."""
+"""Closes the tape of a run that is over: takes in what its processes did, and counts the steps."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
 
+from reenact.launch.gathering import gathered
 from reenact.tape import close as tapes
 from reenact.tape.event import Kind, Note
 from reenact.tape.reader import Recording
+from reenact.tape.whole import every
 
 
 def close(path: Path, status: int | None, notes: Iterable[Note] = ()) -> Recording:
     """As `tape.close.close`."""
-    return tapes.close(path, status, _counts, notes)
+    beside = gathered(path)
+    recording = tapes.close(path, status, _counts, [*notes, *beside.notes], beside.kin, beside.missing)
+    beside.remove()
+    return recording
 
 
 def _counts(recording: Recording) -> dict[str, int]:
-    if not any(event.kind in (Kind.HTTP, Kind.SOCKET) for event in recording.events):
+    asked = (event.kind for process in every(recording) for event in process.events)
+    if not any(kind in (Kind.HTTP, Kind.SOCKET) for kind in asked):
         return {"steps": 0, "model_calls": 0}
     try:
         from reenact.trajectory import trajectory  # noqa: PLC0415  a run that asks nobody has none

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -12,7 +14,6 @@ import msgspec
 from reenact.errors import UsageError
 
 _INTERPRETER = re.compile(r"^(python|pypy)(\d+(\.\d+)*)?t?(\.exe)?$")
-_SHEBANG = re.compile(rb"#!\s*(?P<python>\S*python[\d.]*t?)\s")
 # what pip writes when the path is too long for a #! line
 _LONG_SHEBANG = re.compile(rb"#!/bin/sh\n'''exec' \"?(?P<python>[^\"\n]*python[\d.]*t?)\"?\s")
 _OPTIONS_WITH_VALUE = ("-X", "-W", "--check-hash-based-pycs")
@@ -72,7 +73,38 @@ def parse(words: tuple[str, ...], *, module: str | None = None) -> Command:
     if not python:
         raise UsageError(f"{first} ({found}) is not a Python program; reenact records Python programs.")
     # an installed command belongs to the environment that its first line names
-    return Command(python if Path(python).is_file() else sys.executable, (), (found, *words[1:]))
+    return Command(python[0] if Path(python[0]).is_file() else sys.executable, (), (found, *words[1:]))
+
+
+def started(words: Sequence[str], executable: str | None, search: str, cwd: str) -> Command | None:
+    """What a program in `cwd` starts by these words; None where that is no Python. `search` is the PATH to look on.
+
+    Raises:
+        UsageError: it is a program that cannot be run again.
+    """
+    found = _found(executable or words[0], search, cwd)
+    if found is None:
+        return None
+    if _is_interpreter(found):
+        return Command(str(found), *split(tuple(words[1:])))
+    shebang = _shebang(found)
+    python = _found(shebang[0], search, cwd) if shebang else None
+    return Command(str(python), *split((*shebang[1:], str(found), *words[1:]))) if python is not None else None
+
+
+def _found(name: str, search: str, cwd: str) -> Path | None:
+    if os.sep in name:
+        path = Path(cwd, name)
+        return path if path.is_file() else None
+    found = shutil.which(name, path=search)
+    return Path(cwd, found) if found is not None else None
+
+
+def _is_interpreter(path: Path) -> bool:
+    """Whether it is a Python by its name, or by that of what it is a link to; and no script of that name."""
+    if not (_INTERPRETER.match(path.name) or _INTERPRETER.match(path.resolve().name)):
+        return False
+    return not _begin(path).startswith(b"#!")
 
 
 def _interpreter(first: str) -> str:
@@ -100,17 +132,26 @@ def _is_option(word: str) -> bool:
     return word.startswith("-") and word != "-" and not word.startswith(_ENDS_OPTIONS)
 
 
-def _shebang(path: Path) -> str:
-    """The Python that a script's first line names; empty when it names none."""
+def _shebang(path: Path) -> list[str]:
+    """The Python that a script's first line starts, by its path or, where `env` looks for it, by its name; its options.
+
+    Empty when it starts none.
+    """
+    begin = _begin(path)
+    long_path = _LONG_SHEBANG.match(begin)
+    if long_path is not None:
+        return [long_path["python"].decode("utf-8", "surrogateescape")]
+    if not begin.startswith(b"#!"):
+        return []
+    words = begin[2:].split(b"\n", 1)[0].decode("utf-8", "surrogateescape").split()
+    if words and Path(words[0]).name == "env":
+        words = [word for word in words[1:] if word != "-S"]
+    return words if words and _INTERPRETER.match(Path(words[0]).name) else []
+
+
+def _begin(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
-            begin = file.read(512)
+            return file.read(512)
     except OSError:
-        return ""
-    direct = _SHEBANG.match(begin)
-    if direct is not None:
-        return direct["python"].decode("utf-8", "surrogateescape")
-    if begin.startswith(b"#!") and b"python" in begin.split(b"\n", 1)[0]:
-        return sys.executable  # `#!/usr/bin/env python3`
-    long_path = _LONG_SHEBANG.match(begin)
-    return long_path["python"].decode("utf-8", "surrogateescape") if long_path is not None else ""
+        return b""

@@ -14,6 +14,9 @@ import sys
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
+from typing import Self
+
+import msgspec
 
 _NEWNS, _NEWUSER, _NEWNET = 0x00020000, 0x10000000, 0x40000000
 _BIND, _REC, _PRIVATE = 0x1000, 0x4000, 0x40000
@@ -24,11 +27,10 @@ _SYS_MOUNT_SETATTR = 442  # the same on every architecture
 _SIOCSIFFLAGS, _IFF_UP, _IFF_RUNNING = 0x8914, 0x1, 0x40
 
 
-class Enclosed:
-    """What has been closed. `folders` are those in which anything may be changed."""
+class Enclosed(msgspec.Struct, frozen=True):
+    """What has been closed. `folders` are those in which anything may be changed, each with where it is as it was."""
 
-    def __init__(self, folders: tuple[str, ...]) -> None:
-        self.folders = folders
+    folders: dict[str, str]
 
     def has(self, path: str) -> bool:
         """Whether the path may be changed without harm."""
@@ -46,46 +48,91 @@ def enclose(folders: Iterable[str], scratch: Path, kept: Iterable[Path]) -> Encl
     if sys.platform != "linux":
         raise OSError("namespaces are Linux's")
     where = Path.cwd()
-    privileged = _unshare()
+    privileged = _unshare(_NEWNS | _NEWNET)
     _raise_loopback()
     _mount(None, "/", None, _REC | _PRIVATE)
-    descriptors = {str(folder): os.open(folder, os.O_PATH) for folder in kept}
-    _mount("tmpfs", str(scratch), "tmpfs", 0)
-    _read_only("/", recursive=True)
-    _read_only(str(scratch), on=False)
-    overlaid = [
-        folder for at, folder in enumerate(folders) if _overlay(folder, scratch / str(at), privileged=privileged)
-    ]
-    for folder, descriptor in descriptors.items():
-        _mount(f"/proc/self/fd/{descriptor}", folder, None, _BIND)
-        _read_only(folder, on=False)
-        os.close(descriptor)
+    with _Held(kept) as held:
+        _mount("tmpfs", str(scratch), "tmpfs", 0)
+        _read_only("/", recursive=True)
+        _read_only(str(scratch), on=False)
+        enclosed = _overlaid(dict.fromkeys(folders, ""), scratch, held, privileged=privileged)
     if Path(_SHARED_MEMORY).is_dir():
         _mount("tmpfs", _SHARED_MEMORY, "tmpfs", 0)
     os.chdir(where)  # the folder that we were in lies below an overlay now
-    return Enclosed(tuple(overlaid))
+    return enclosed
 
 
-def _unshare() -> bool:
+def enclose_again(enclosed: Enclosed, scratch: Path, kept: Iterable[Path]) -> Enclosed:
+    """Gives this process, which was started in a closed world, the same folders as they were, to change by itself.
+
+    What the others change there it does not see, nor they what it does. For the rest, as `enclose`.
+    """
+    where = Path.cwd()
+    privileged = _unshare(_NEWNS)
+    _mount(None, "/", None, _REC | _PRIVATE)
+    with _Held(kept) as held:
+        _mount("tmpfs", str(scratch), "tmpfs", 0)
+        again = _overlaid(enclosed.folders, scratch, held, privileged=privileged)
+    os.chdir(where)
+    if missing := enclosed.folders.keys() - again.folders.keys():
+        raise OSError(f"there can be no second overlay on {min(missing)}")
+    return again
+
+
+def _overlaid(folders: dict[str, str], scratch: Path, held: _Held, *, privileged: bool) -> Enclosed:
+    """Puts overlays on `folders`; what each held before is where it says, or in place. `scratch` is for them alone."""
+    own = held.hold(scratch)
+    originals = {folder: own / str(at) / "original" for at, folder in enumerate(folders)}
+    for folder, place in originals.items():  # all of them before the first overlay: it may lie over the way there
+        place.mkdir(parents=True)
+        _mount(folders[folder] or folder, str(place), None, _BIND)
+    done = [folder for folder, place in originals.items() if _overlay(folder, place, privileged=privileged)]
+    return Enclosed({folder: str(scratch / originals[folder].relative_to(own)) for folder in done})
+
+
+class _Held:
+    """Folders that can be reached while something is mounted over them, and are in their places again afterwards."""
+
+    def __init__(self, folders: Iterable[Path]) -> None:
+        self._folders = list(folders)
+        self._held: dict[Path, int] = {}
+
+    def __enter__(self) -> Self:
+        for folder in self._folders:
+            self.hold(folder)
+        return self
+
+    def hold(self, folder: Path) -> Path:
+        """The folder as it is now, by a path that stays."""
+        self._held[folder] = os.open(folder, os.O_PATH)
+        return Path(f"/proc/self/fd/{self._held[folder]}")
+
+    def __exit__(self, failed: type[BaseException] | None, *_exc: object) -> None:
+        for folder, descriptor in self._held.items():
+            if failed is None:
+                _mount(f"/proc/self/fd/{descriptor}", str(folder), None, _BIND | _REC)
+                _read_only(str(folder), on=False)
+            os.close(descriptor)
+
+
+def _unshare(what: int) -> bool:
     """New namespaces; whether that took no user namespace."""
-    if os.geteuid() == 0 and _libc().unshare(_NEWNS | _NEWNET) == 0:
-        return True
+    if _libc().unshare(what) == 0:
+        return os.geteuid() == 0
     uid, gid = os.getuid(), os.getgid()
-    _check(_libc().unshare(_NEWUSER | _NEWNS | _NEWNET), "unshare")
+    _check(_libc().unshare(_NEWUSER | what), "unshare")
     Path("/proc/self/setgroups").write_text("deny", encoding="ascii")
     Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1", encoding="ascii")
     Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1", encoding="ascii")
     return False
 
 
-def _overlay(folder: str, scratch: Path, *, privileged: bool) -> bool:
+def _overlay(folder: str, original: Path, *, privileged: bool) -> bool:
     """Puts an overlay on a folder; false when the kernel does not let us, and it stays read-only."""
-    upper, work = scratch / "upper", scratch / "work"
-    upper.mkdir(parents=True)
-    work.mkdir()
-    if set(":,\\") & set(folder):
-        return False  # what the options are written with
-    options = f"lowerdir={folder},upperdir={upper},workdir={work}"
+    upper, work = original.with_name("upper"), original.with_name("work")
+    upper.mkdir(exist_ok=True)
+    work.mkdir(exist_ok=True)
+    options = f"lowerdir={original},upperdir={upper},workdir={work}"
     try:
         _mount("overlay", folder, "overlay", 0, options if privileged else f"{options},userxattr")
     except OSError:

@@ -7,8 +7,7 @@ import signal
 from reenact.engine.divergence import Datum, Divergence, What
 from reenact.launch.manifest import describe
 from reenact.launch.spec import Report
-from reenact.tape.close import UNKNOWN_STATUS
-from reenact.tape.event import Kind
+from reenact.tape.event import UNKNOWN_STATUS, Kind
 from reenact.tape.reader import Recording
 
 _LEFT_TAPE = "DivergenceError"
@@ -60,10 +59,11 @@ def difference(recording: Recording, report: Report, status: int, stderr: bytes 
     if report.cut or _ended_by_us(report, status) or not recording.closed_by_itself:
         return None
     if recording.status not in (None, UNKNOWN_STATUS, status):
-        return _other_end(told(recording.status), told(status), (*_errors(recording, report), *_tail(report, stderr)))
+        notes = (*_errors(recording, report), *_tail(report, stderr))
+        return _other_end(recording.main, told(recording.status), told(status), notes)
     before = recorded_error(recording)
     if report.error != before:
-        return _other_end(before or "no exception", report.error or "no exception", ())
+        return _other_end(recording.main, before or "no exception", report.error or "no exception", ())
     return None
 
 
@@ -107,7 +107,7 @@ def _gone(recording: Recording, report: Report, status: int, stderr: bytes) -> D
         notes.append(f"it had made {report.asked:,} of the {events:,} calls on tape")
         notes.append(f"it had written {report.written:,} of the {output:,} bytes of output on tape")
     end = told(recording.status) + (", at its end" if recording.closed_by_itself else "")
-    return _other_end(end, f"{told(status)}, before its end", (*notes, *_tail(report, stderr)))
+    return _other_end(recording.main, end, f"{told(status)}, before its end", (*notes, *_tail(report, stderr)))
 
 
 def _whole(recording: Recording) -> tuple[int, int]:
@@ -115,10 +115,10 @@ def _whole(recording: Recording) -> tuple[int, int]:
     return len(recording.compared), recording.output
 
 
-def _other_end(before: str, after: str, notes: tuple[str, ...]) -> Divergence:
+def _other_end(lane: str, before: str, after: str, notes: tuple[str, ...]) -> Divergence:
     return Divergence(
         What.EXIT,
-        "0",
+        lane,
         expected=Datum("exit", "exit", before.encode()),
         actual=Datum("exit", "exit", after.encode()),
         notes=notes,

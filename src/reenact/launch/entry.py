@@ -43,6 +43,11 @@ def is_process(entry: str) -> bool:
     return entry.startswith(_PROCESS)
 
 
+def is_program(entry: str) -> bool:
+    """Whether it is a whole program."""
+    return not entry
+
+
 def is_function(entry: str) -> bool:
     """Whether the entry is a function, which can be called again by itself."""
     return bool(entry) and not entry.startswith((_BLOCK, _PROCESS))

@@ -1,60 +1,77 @@
-"""Closes the tapes of the processes that a run has started, when the run is over, and tells what is on them."""
+"""Takes in what the processes of a run did, when the run is over: each has been writing a tape beside the run's own."""
 
 from __future__ import annotations
 
 import contextlib
-from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from reenact.errors import TapeError
-from reenact.launch import closing
-from reenact.launch import manifest as manifests
-from reenact.tape.close import being_written
-from reenact.tape.event import Kind, Note
-from reenact.tape.reader import Recording
+from reenact.tape.close import being_written, faults_beside
+from reenact.tape.event import AnyRecord, Kin, Note
+from reenact.tape.journal import fold
+from reenact.tape.reader import Recording, folder_of, in_order_of_birth, read, records
 from reenact.tape.store import Store
 
-_SHOWN = 3
-_BETWEEN = (Kind.PIPE, Kind.WAIT, Kind.EXIT, Kind.SLEEP)  # what passes between processes, and time
+NOTHING = "`{name}` is not recorded itself: it was gone before reenact began in it, or could not write its tape"
 
 
-def folder_of(tape: Path) -> Path:
-    """Where the tapes of the processes are that a run has started."""
-    return tape.with_suffix("")
+@dataclass(slots=True)
+class Gathered:
+    """`kin` is what they did, as it goes onto the run's tape; `notes` tell what does not. `taken` are their tapes.
+
+    Some `go_on` after the run.
+    """
+
+    kin: list[Kin] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+    taken: list[Path] = field(default_factory=list)
+    go_on: bool = False
+
+    def missing(self, recording: Recording) -> Iterator[Note]:
+        """Tells of the Pythons that were to record themselves, as the recording has it, and left nothing."""
+        there = {one.lane for one in self.kin}
+        for event, children in recording.joined.items() if not self.go_on else ():
+            for child in children:
+                if child.lane not in there:
+                    name = recording.events[event].name.partition("`")[2].rstrip("`")
+                    yield Note("child", NOTHING.format(name=name), -1)
+
+    def remove(self) -> None:
+        """Their tapes are needed no more: what they hold is on the run's own."""
+        for path in self.taken:
+            Store(path.parent).remove_file(path)
+            with contextlib.suppress(OSError):  # others in it go on
+                path.parent.rmdir()
 
 
-def gathered(tape: Path) -> list[Note]:
-    """Closes the tapes of a run's processes. What there is on them; those that hold nothing are deleted."""
+def gathered(tape: Path) -> Gathered:
+    """What there is beside a tape whose run is over."""
+    found = Gathered()
     store = Store(folder_of(tape))
-    notes = []
+    over: list[Recording] = []
     for run_id in store.ids():
         path = store.path(run_id)
         if being_written(path):
-            notes.append(Note("process", f"{run_id} goes on: what it does from now on is its own", -1))
+            found.go_on = True
+            found.notes.append(Note("process", f"{run_id} goes on: what it does from now on is its own", -1))
             continue
-        try:
-            recording = closing.close(path, None)
-        except TapeError:  # the process was killed while it made the tape
-            store.remove(path)
-            continue
-        told = _told(recording)
-        if told:
-            name = manifests.decode(recording.manifest).name
-            notes.append(Note("process", f"{name} {told}: reenact show {run_id}", -1))
-        else:
-            store.remove(path)
-    with contextlib.suppress(OSError):
-        store.root.rmdir()
-    return notes
+        found.taken.append(path)
+        with contextlib.suppress(TapeError):  # the process was killed while it made the tape
+            over.append(read(path))
+    for one in sorted((one for one in over if one.lanes), key=in_order_of_birth):
+        more = gathered(one.path)
+        found.kin += fold(one.main, one.name, _journal(one, more))
+        found.taken = [*more.taken, *found.taken]
+    return found
 
 
-def _told(recording: Recording) -> str:
-    """What a process did that its program did not see; empty when there is nothing."""
-    asked = Counter(event.name for event in recording.events if event.kind not in _BETWEEN)
-    told = [f"{name} ({count} times)" if count > 1 else name for name, count in asked.most_common(_SHOWN)]
-    if len(asked) > _SHOWN:
-        told.append(f"{sum(asked.values()) - sum(asked[name] for name, _ in asked.most_common(_SHOWN))} more")
-    written = sum(len(data) for log in recording.lanes.values() for data in log.wrote.values())
-    if written:
-        told.append(f"wrote {written:,} bytes")
-    return ", ".join(told)
+def _journal(process: Recording, beside: Gathered) -> Iterator[Sequence[AnyRecord]]:
+    """All that is on the tape of a process, and beside it: it may have started others, and failed to say something."""
+    yield from ([record] for record in records(process.path))
+    yield beside.kin
+    yield [*beside.notes, *beside.missing(process)]
+    faults = faults_beside(process.path)
+    if faults.is_file():
+        yield [Note("fault", faults.read_text(encoding="utf-8", errors="replace"), -1)]

@@ -7,16 +7,20 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
 import msgspec
 
+from reenact import __version__
+
 _ASK = "import json, platform, sys; print(json.dumps([platform.python_version(), sys.path[1:]]))"
 _ASK_FOR_HOOK = "import sys; sys.exit('reenact._hook' not in sys.modules)"
 _HOOK_LOADED_BUT_IDLE = {"REENACT_RECORD": "0"}
 _SECONDS = 20
+_PACKAGES = ("lib*/python3*/site-packages", "lib/python3*/dist-packages", "local/lib/python3*/dist-packages")
+_SYSTEM_TOO = re.compile(r"(?im)^include-system-site-packages *= *true")
 # PEP 376 and PyPA's "Recording installed projects": {name}-{version}.dist-info, both free of hyphens within
 _DISTRIBUTION = re.compile(r"(?P<name>[^-]+)-(?P<version>[^-]+?)(?:-py[^-]*)?\.(?:dist|egg)-info$")
 
@@ -48,6 +52,34 @@ def has_hook(python: str, flags: Iterable[str] = ()) -> bool:
         return _ask([python, *flags, "-c", _ASK_FOR_HOOK], _HOOK_LOADED_BUT_IDLE).returncode == 0
     except (OSError, subprocess.SubprocessError):
         return False
+
+
+@cache
+def lacks(python: str) -> str:
+    """Why a program of that interpreter cannot join a run: empty where reenact, as we are, is installed in it.
+
+    It is not started for that: it is looked at where it has its packages.
+    """
+    if _is_ours(python) or any(_has_us(folder) for folder in _site_folders(Path(python))):
+        return ""
+    return f"{python} has no reenact {__version__}"
+
+
+def _has_us(folder: Path) -> bool:
+    return (folder / "reenact.pth").is_file() and (folder / f"reenact-{__version__}.dist-info").is_dir()
+
+
+def _site_folders(python: Path) -> Iterator[Path]:
+    """The folders with the packages of an interpreter, as `site` in Python's library finds them."""
+    real = python.resolve()
+    settings = next(
+        filter(Path.is_file, (folder / "pyvenv.cfg" for folder in (python.parent, python.parent.parent))), None
+    )
+    prefix = settings.parent if settings is not None else real.parent.parent
+    for folder in _PACKAGES:
+        yield from (found for found in prefix.glob(folder) if found.parent.name in ("python3", real.name))
+    if settings is not None and _SYSTEM_TOO.search(settings.read_text(encoding="utf-8", errors="replace")):
+        yield from _site_folders(real)
 
 
 def _ask(argv: list[str], more: Mapping[str, str]) -> subprocess.CompletedProcess[bytes]:

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import itertools
 import os
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NoReturn
 
 import msgspec
 
 from reenact import _real
+from reenact.engine.divergence import Divergence, What
 from reenact.engine.schedule import Schedule
 from reenact.errors import ArgumentError, UsageError
-from reenact.launch import closing, entry, gathering, interpreter, running, supervise, world
+from reenact.launch import closing, entry, interpreter, running, standstill, supervise, world
 from reenact.launch import manifest as manifests
 from reenact.launch.command import Command
 from reenact.launch.labels import Labels
 from reenact.launch.manifest import Manifest
 from reenact.launch.settings import Settings
 from reenact.launch.spec import CALL, SPEC, Report, Spec
-from reenact.tape.event import LOCALS_SALT, Start
+from reenact.launch.standstill import Standstill
+from reenact.tape.event import LOCALS_SALT, UNKNOWN_STATUS, VISITED, Start
 from reenact.tape.labels import rows
 from reenact.tape.reader import Recording
 from reenact.tape.store import Store
@@ -38,6 +42,7 @@ NOT_REPLAYED = "nothing was replayed: the start-up hook failed. {reason}"
 NOT_DEEP = (
     "{run} was recorded without --deep: its tape holds nothing of variables. Record it with: reenact record --deep"
 )
+STANDS_STILL = "it did nothing for {seconds:.0f} s, and was ended: it waits for what is not on tape"
 NOT_STARTED = "{python} could not be started: {reason}"
 CALL_AGAIN = "from reenact.api import replay_call; replay_call()"
 HOOK_FAILED = 70  # exit status of a process in which the start-up hook could not begin (EX_SOFTWARE of sysexits.h)
@@ -63,7 +68,11 @@ class Other(msgspec.Struct, frozen=True):
 
 
 class Replayed(msgspec.Struct, frozen=True):
-    """A replay that is over. `took` is in ns; `stderr` is the end of what a quiet one wrote there."""
+    """A replay that is over. `took` is in ns; `stderr` is the end of what a quiet one wrote there.
+
+    `processes` are those of the processes of the run, and of what they have started, that were started again; and of
+    the Pythons that joined it. `why` says why one could not be replayed.
+    """
 
     status: int
     report: Report
@@ -72,6 +81,13 @@ class Replayed(msgspec.Struct, frozen=True):
     took: int = 0
     stderr: bytes = b""
     observed: bool = False
+    processes: tuple[Replayed, ...] = ()
+    why: str = ""
+
+    @property
+    def name(self) -> str:
+        """What a process is called: that of multiprocessing by its name, a program by its command."""
+        return self.recording.name if entry.is_process(self.manifest.entry) else self.manifest.command
 
 
 def record(
@@ -112,7 +128,7 @@ def record(
         raise UsageError(NOT_STARTED.format(python=command.python, reason=error.strerror)) from error
     finally:
         writer.close()  # held until now, so that the tape is seen to be written throughout
-    recording = closing.close(path, status, gathering.gathered(path))
+    recording = closing.close(path, status)
     if not recording.lanes and (status == HOOK_FAILED or not _hook_runs(command)):
         store.remove(path)
         raise UsageError(NOT_RECORDED if status == HOOK_FAILED else HOOK_MISSING.format(python=command.python))
@@ -148,7 +164,54 @@ def replay(
         KeyboardInterrupt: the user ended it with Ctrl-C.
     """
     supervised = functools.partial(supervise.run, waiting=waiting, meanwhile=meanwhile)
-    return _again(recording, manner, settings, supervised)
+    done = _again(recording, manner, settings, supervised)
+    joined = [_joined(each, manner, settings) for each in (done, *done.processes)]
+    return msgspec.structs.replace(done, processes=(*done.processes, *itertools.chain(*joined)))
+
+
+def _joined(done: Replayed, manner: Manner, settings: Settings | None) -> tuple[Replayed, ...]:
+    """The Pythons that the replay came to start, each replayed by itself: what it wrote, its program has on tape."""
+
+    def alone(recording: Recording) -> tuple[Replayed, ...]:
+        manifest = manifests.decode(recording.manifest)
+        why = next((note.text for note, _ in recording.notes if note.slug == VISITED), "")
+        try:
+            if not why:
+                again = _again(
+                    recording, msgspec.structs.replace(manner, quiet=True), settings, supervise.run, patient=False
+                )
+                return again, *again.processes, *_joined(again, manner, settings)
+        except UsageError as error:
+            why = str(error)
+        return (Replayed(0, Report(), manifest, recording, observed=manner.observe, why=why),)
+
+    started = None if not done.report.complete else done.report.joined
+    found = [one for one in done.recording.processes if entry.is_program(manifests.decode(one.manifest).entry)]
+    found = [one for one in found if started is None or one.main in started]
+    if not found:
+        return ()
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  few runs have any
+
+    folders = [Path(manifests.decode(one.manifest).cwd) for one in found]
+    with _there(folders), ThreadPoolExecutor(os.cpu_count()) as pool:
+        return tuple(itertools.chain(*pool.map(alone, found)))
+
+
+@contextlib.contextmanager
+def _there(folders: Iterable[Path]) -> Iterator[None]:
+    """Working directories that the run has deleted are there meanwhile, empty: a process cannot be started in none."""
+    made: list[Path] = []
+    for folder in folders:
+        missing = [path for path in (folder, *folder.parents) if not path.exists()]
+        with contextlib.suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            made += missing
+    try:
+        yield
+    finally:
+        for path in made:
+            with contextlib.suppress(OSError):  # somebody else uses it by now
+                path.rmdir()
 
 
 def reorder(recording: Recording, other: Other, settings: Settings) -> Replayed:
@@ -162,7 +225,10 @@ def _again(
     settings: Settings | None,
     supervised: Callable[..., int],
     other: Other | None = None,
+    *,
+    patient: bool = True,
 ) -> Replayed:
+    """As `replay`. One that is not `patient` ends a process that stands still."""
     manifest = manifests.decode(recording.manifest)
     command = _command(recording, manifest)
     if manner.deep and LOCALS_SALT not in recording.snapshots:
@@ -173,6 +239,7 @@ def _again(
             "replay",
             str(recording.path),
             str(report),
+            recording.main,
             manner.observe,
             manifest.hash_seed if manifest.hash_seed_set else None,
             settings=msgspec.json.encode(settings.table if settings is not None else {}).decode(),
@@ -190,22 +257,46 @@ def _again(
             "PYTHONHASHSEED": manifest.hash_seed,
             CALL if manifest.entry else SPEC: msgspec.json.encode(spec).decode(),
         }
+        still = Standstill(report)
+        if not patient:
+            supervised = functools.partial(supervised, waiting=still)
         began = _real.monotonic_ns()
         status = _run(supervised, command, env, manifest.cwd, errors if manner.quiet else None)
+        processes = _processes(recording, report, observed=manner.observe)
         took = _real.monotonic_ns() - began
         found = running.report_of(report)
         stderr = errors.read_bytes()[-_TAIL:] if manner.quiet else b""
         if other is not None:
             other.taken(onto)
+    if still.come:
+        notes = (STANDS_STILL.format(seconds=standstill.PATIENCE),)
+        found.divergences.append(Divergence(What.STUCK, recording.main, notes=notes))
     if found.unusable:
         raise _unusable(found)
     if not found.begun and status == HOOK_FAILED:
         raise UsageError(NOT_REPLAYED.format(reason=stderr.decode("utf-8", "replace").rstrip().rpartition("\n")[2]))
     if not found.begun and not _hook_runs(command):
         raise UsageError(HOOK_MISSING.format(python=command.python))
-    if status == -signal.SIGINT != recording.status:
+    if status == -signal.SIGINT and recording.status not in (None, status):
         raise KeyboardInterrupt
-    return Replayed(status, found, manifest, recording, took, stderr, manner.observe)
+    return Replayed(status, found, manifest, recording, took, stderr, manner.observe, processes)
+
+
+def _processes(recording: Recording, report: Path, *, observed: bool) -> tuple[Replayed, ...]:
+    """The replays of the processes of the run that were started in its replay, when they are over."""
+    if not recording.processes:
+        return ()
+    from reenact.launch import relatives  # noqa: PLC0415  few runs start processes
+
+    found = []
+    for process, own, still in relatives.awaited(recording, report):
+        manifest = manifests.decode(process.manifest)
+        told = running.report_of(own)
+        if still:
+            told.faults.append(f"{process.name} did not come to its end, and was ended")
+        status = told.status if told.status is not None else UNKNOWN_STATUS
+        found.append(Replayed(status, told, manifest, process, observed=observed))
+    return tuple(found)
 
 
 def _command(recording: Recording, manifest: Manifest) -> Command:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from pathlib import PurePath
 from typing import Any
 
 import msgspec
@@ -57,6 +59,11 @@ class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
     side_traffic: list[str] = []
     tags: dict[str, str] = {}
     session: str = ""
+
+    @property
+    def command(self) -> str:
+        """The program as one would type it."""
+        return shlex.join([PurePath(self.executable).name or "python", *self.flags, *self.target])
 
 
 def encode(manifest: Manifest) -> bytes:

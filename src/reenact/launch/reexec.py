@@ -13,13 +13,13 @@ from reenact.errors import UsageError
 from reenact.launch import sampling
 
 _RECORD = "REENACT_RECORD"
-_NAMES = ("reenact", "reenact.exe")
+_NAMES = ("reenact", "reenact.exe", "pip", "pip3")
 
 
 def record() -> None:
     """Replaces this process by `reenact record -- <its own command line>`, if that can be and should be recorded."""
     words = sys.orig_argv[1:]
-    if sampling.is_off() or not _is_program(words) or _is_ours(words):
+    if sampling.is_off() or not _is_program(words) or is_tooling(words):
         return
     try:
         if not sampling.is_sampled(sampling.rate_around(), os.environ.get("REENACT_SESSION", "")):
@@ -53,7 +53,7 @@ def _is_program(words: list[str]) -> bool:
     return False
 
 
-def _is_ours(words: list[str]) -> bool:
+def is_tooling(words: list[str]) -> bool:
     """Whether the command is reenact itself, or Python's own tooling that starts it."""
     module = words[words.index("-m") + 1] if "-m" in words[:-1] else ""
     script = next((Path(word).name for word in words if not word.startswith("-")), "")

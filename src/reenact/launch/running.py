@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from reenact import _real
 from reenact.engine.boundary import ASKED, COMPARED, DRIFTED, WRITTEN
 from reenact.engine.divergence import Divergence
 from reenact.launch.spec import Report
@@ -22,14 +23,15 @@ from reenact.launch.spec import Report
 if TYPE_CHECKING:
     from reenact.engine.session import Session
 
-_COUNTS = struct.Struct("=4Q")
+_COUNTS = struct.Struct("=5Q")
+_PID = 4  # after what is counted, the number of the process
 _DRIFTED = "clock or randomness read where the tape holds no more"
 
 
 def begin(session: Session, report: Path) -> None:
     """What `session` counts and finds is kept beside `report` from now on."""
     counts = _counts(report)
-    counts.write_bytes(_COUNTS.pack(0, 0, 0, 0))
+    counts.write_bytes(_COUNTS.pack(0, 0, 0, 0, _real.getpid()))
     with counts.open("r+b") as file:
         session.boundary.counts = memoryview(mmap.mmap(file.fileno(), 0)).cast("Q")
     findings = _findings(report)
@@ -42,11 +44,31 @@ def begin(session: Session, report: Path) -> None:
     session.found = found
 
 
+def beside(report: Path, process: str) -> Path:
+    """Where a process of the run reports, by the path of its main lane."""
+    return report.with_name(f"process-{process}.json")
+
+
 def end(report: Path, found: Report) -> None:
     """The replay is over, and found this."""
     whole = report.with_suffix(".part")
     whole.write_bytes(msgspec.json.encode(found))
     os.replace(whole, report)  # noqa: PTH105  whoever kills the process meanwhile leaves no half of it
+
+
+def process_of(report: Path) -> int:
+    """The number of the replay's process; 0 where it has not begun."""
+    counts = _counts(report).read_bytes() if _counts(report).is_file() else b""
+    return int(_COUNTS.unpack(counts)[_PID]) if len(counts) == _COUNTS.size else 0
+
+
+def signs_of_life(report: Path, pid: int) -> tuple[bytes, str]:
+    """What changes while a process replays, or computes (proc(5)); the second is empty where nobody tells."""
+    counts = _counts(report).read_bytes() if _counts(report).is_file() else b""
+    try:
+        return counts, Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii")
+    except OSError:
+        return counts, ""
 
 
 def report_of(report: Path) -> Report:

@@ -19,10 +19,14 @@ SPEC = "REENACT_SPEC"
 CALL = "REENACT_CALL"
 """As `SPEC`, for a replay that begins when the recorded function or block begins, not with the program."""
 
+CLOSED = "REENACT_CLOSED"
+"""The environment variable of a process that a replay starts, and that may not connect before its own begins."""
+
 
 class Spec(msgspec.Struct, frozen=True):
     """What is asked of the process. `tape` is written to or read from; `report` is where a replay reports.
 
+    `process` is the lane of the process of that run that is replayed.
     `deep`: the agent's variables count, too. `settings` is the table [tool.reenact] as JSON, and `project` the folder
     that it is from, if any; `boundaries` are functions that are tools, `side_traffic` the patterns of requests that are
     no part of the run. To explore is to replay by a `schedule`, and to record that on the tape `onto`.
@@ -31,6 +35,7 @@ class Spec(msgspec.Struct, frozen=True):
     mode: Literal["record", "replay", "explore"]
     tape: str
     report: str = ""
+    process: str = "0"
     observe: bool = False
     hash_seed: str | None = None
     last_piece: Piece | None = None
@@ -52,7 +57,8 @@ class Report(msgspec.Struct):
     from the recorded ones, with how often; `error` is the exception that ended the program. `variables` is what was
     compared of the agent's variables, if that was asked for. `choices` are those of an explored run; it is `lost` if it
     waited for answers that the tape does not hold. `unusable` says why the recorded function could not be called at
-    all, and `slug` is that error's.
+    all, and `slug` is that error's. `status` is the exit status with which a process of the run ended itself. `joined`
+    are the lanes of the Pythons that it would have started.
     """
 
     asked: int = 0
@@ -71,5 +77,7 @@ class Report(msgspec.Struct):
     variables: Compared | None = None
     choices: list[Choice] = []
     lost: bool = False
+    joined: list[str] = []
+    status: int | None = None
     unusable: str = ""
     slug: str = ""

@@ -18,7 +18,7 @@ from typing import IO
 from reenact import _real
 
 Streams = tuple[IO[bytes] | int | None, IO[bytes] | int | None, IO[bytes] | int | None]
-Waiting = Callable[[float], None]
+Waiting = Callable[[float], bool | None]
 
 _PASSED_ON = ("SIGINT", "SIGQUIT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGWINCH")
 _OF_TERMINAL = frozenset({"SIGINT", "SIGQUIT", "SIGWINCH"})
@@ -38,7 +38,8 @@ def run(
 ) -> int:
     """Runs `argv` to its end and returns its exit status (negative: killed by that signal).
 
-    `waiting` is called about once a second with the seconds since the start, `meanwhile` once, when it has begun.
+    `waiting` is called about once a second with the seconds since the start, and kills the child by returning False;
+    `meanwhile` is called once, when it has begun.
     Raises OSError when it cannot be started.
     """
     with (
@@ -99,7 +100,8 @@ def _wait(child: subprocess.Popen[bytes], watched: frozenset[signal.Signals], ca
             info = signal.sigtimedwait(everything, _LOOK_UP)
             if info is not None and info.si_signo != signal.SIGCHLD and not _reached_both(info, child.pid):
                 child.send_signal(info.si_signo)
-            waiting(_real.monotonic() - began)
+            if waiting(_real.monotonic() - began) is False:
+                child.kill()
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     return int(child.returncode)
@@ -122,7 +124,8 @@ def _poll(
             number = came.pop(0)
             if signal.Signals(number).name not in _OF_TERMINAL or not _in_foreground():
                 child.send_signal(number)
-        waiting(_real.monotonic() - began)
+        if waiting(_real.monotonic() - began) is False:
+            child.kill()
 
 
 def _in_foreground() -> bool:

@@ -10,11 +10,12 @@ from pathlib import Path
 
 from reenact.engine.divergence import Datum, Divergence, What
 from reenact.engine.lane import muted
-from reenact.launch.enclosure import Enclosed, enclose
+from reenact.launch.enclosure import Enclosed, enclose, enclose_again
 from reenact.seams.system.files import content_of, digest_left
 from reenact.tape.event import Left, Saw, Sight
 from reenact.tape.reader import Recording
 from reenact.tape.redact import secrets_of
+from reenact.tape.whole import every
 
 
 class Workspace:
@@ -26,15 +27,18 @@ class Workspace:
         self.unrestored = unrestored
 
     @classmethod
-    def enter(cls, tape: Recording, report: Path) -> Workspace:
+    def enter(cls, tape: Recording, report: Path, within: Enclosed | None = None) -> Workspace:
         """Closes the world and puts in it what the recorded run found. `report` is the folder of the replay's report.
 
-        To be called before the process has a second thread.
+        `within` is what the process that started this one has closed. To be called before there is a second thread.
         """
-        scratch = report / "scratch"
+        scratch = report / f"scratch-{tape.main}"
         scratch.mkdir()
         try:
-            enclosed = enclose(_folders_for(tape), scratch, [report])
+            if within is None:
+                enclosed = enclose(_folders_for(tape), scratch, [report])
+            else:
+                enclosed = enclose_again(within, scratch, [report])
         except OSError as error:
             changed = _changed(tape)
             return cls(
@@ -64,7 +68,7 @@ class Workspace:
         for path, left in self._tape.left.items():
             now = _left(path)
             if (now.kind, now.digest) != (left.kind, left.digest):
-                yield Divergence(What.FILE, "0", expected=_told(left), actual=_told(now))
+                yield Divergence(What.FILE, self._tape.main, expected=_told(left), actual=_told(now))
 
 
 def _folders_for(tape: Recording) -> list[str]:
@@ -74,7 +78,8 @@ def _folders_for(tape: Recording) -> list[str]:
     usual = (Path.cwd(), Path.home(), Path(temporary))
     mounts = _mount_points()
     found: list[str] = []
-    for path in (*usual, *sorted({Path(path).parent for path in (*tape.saw, *tape.left)})):
+    seen = {Path(path).parent for each in every(tape) for path in (*each.saw, *each.left)}
+    for path in (*usual, *sorted(seen)):
         folder = _nearest(path)
         if folder == "/" or any(_within(folder, other) for other in found):
             continue

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import os
+import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from reenact import __version__, _real
 from reenact.launch import interpreter
@@ -26,11 +30,8 @@ def survey(
     command: Command, run_id: str, name: str, boundaries: Iterable[str] = (), side_traffic: Iterable[str] = ()
 ) -> Manifest:
     """The manifest of a run that is about to start."""
-    given = os.environ.get("PYTHONHASHSEED", "")
-    chosen = given if given.isdigit() else str(int.from_bytes(_real.urandom(4), "big") % _MAX_SEED)
     commit, diff = _git(Path.cwd())
-    environment = {key: value for key, value in os.environ.items() if not key.startswith(_OURS)}
-    secrets = sorted(key for key in environment if is_secret_name(key))
+    environment, secrets = _environment()
     runs_it = interpreter.of(command.python)
     return Manifest(
         run_id=run_id,
@@ -43,9 +44,9 @@ def survey(
         cwd=str(Path.cwd()),
         flags=list(command.flags),
         target=list(command.target),
-        hash_seed=chosen,
+        hash_seed=hash_seed(os.environ.get("PYTHONHASHSEED")),
         hash_seed_set="PYTHONHASHSEED" in os.environ,
-        environment={key: redact_value(value) for key, value in environment.items() if key not in secrets},
+        environment=environment,
         secrets=secrets,
         packages=runs_it.packages,
         sources=_sources(command.target),
@@ -56,6 +57,45 @@ def survey(
         boundaries=list(boundaries),
         side_traffic=list(side_traffic),
     )
+
+
+def hash_seed(given: str | None) -> str:
+    """The hash seed of a process: the one that its user has chosen, or any."""
+    if given is not None and given.isdigit():
+        return given
+    return str(int.from_bytes(_real.urandom(4), "big") % _MAX_SEED)
+
+
+def inherited(run: Manifest, command: Command, **own: Any) -> Manifest:
+    """The manifest of this process, which a run has started: what it has of its own, and the rest as that has it."""
+    environment, secrets = _environment()
+    same_packages = Path(command.python).parent == Path(run.executable).parent
+    return msgspec.structs.replace(
+        run,
+        started=_real.time_ns(),
+        python=platform.python_version(),
+        executable=command.python,
+        cwd=str(Path.cwd()),
+        flags=list(command.flags),
+        target=list(command.target),
+        entry="",
+        environment=environment,
+        secrets=secrets,
+        packages={} if same_packages else interpreter.of(command.python).packages,
+        sources=_sources(command.target),
+        git_commit="",
+        git_diff="",
+        terminal=(_real.isatty(0), _real.isatty(1), _real.isatty(2)),
+        machine=_machine(),
+        **own,
+    )
+
+
+def _environment() -> tuple[dict[str, str], list[str]]:
+    """What of the environment of this process goes on tape: variables, and the names of those that are secret."""
+    found = {key: value for key, value in os.environ.items() if not key.startswith(_OURS)}
+    secrets = sorted(key for key in found if is_secret_name(key))
+    return {key: redact_value(value) for key, value in found.items() if key not in secrets}, secrets
 
 
 def _machine() -> Machine:
@@ -76,9 +116,9 @@ def python_for(manifest: Manifest) -> str:
     return manifest.executable if Path(manifest.executable).is_file() else sys.executable
 
 
-def cannot_restore(manifest: Manifest) -> list[str]:
-    """What of the recorded world is not as it was, one line each."""
-    return [*_other_python(manifest), *_other_packages(manifest), *_other_files(manifest)]
+def cannot_restore(manifest: Manifest, restored: Container[str] = ()) -> list[str]:
+    """What of the recorded world is not as it was, one line each; but for the paths that a replay has `restored`."""
+    return [*_other_python(manifest), *_other_packages(manifest), *_other_files(manifest, restored)]
 
 
 def digest_of(path: Path) -> str:
@@ -120,12 +160,13 @@ def _other_packages(manifest: Manifest) -> Iterator[str]:
             yield f"{name} was {was}, now {now or 'not installed'}"
 
 
-def _other_files(manifest: Manifest) -> Iterator[str]:
-    if not Path(manifest.cwd).is_dir():
+def _other_files(manifest: Manifest, restored: Container[str]) -> Iterator[str]:
+    if not Path(manifest.cwd).is_dir() and manifest.cwd not in restored:
         yield f"the working directory {manifest.cwd} is gone; replayed in {Path.cwd()}"
     for path, digest in manifest.sources.items():
-        now = digest_of(_inside(manifest.cwd, path))
-        if now != digest:
+        whole = _inside(manifest.cwd, path)
+        now = digest_of(whole)
+        if now != digest and str(whole) not in restored:
             yield f"{path} has changed since the recording" if now else f"{path} is gone"
 
 

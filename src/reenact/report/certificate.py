@@ -13,9 +13,10 @@ import msgspec
 
 from reenact.engine.divergence import Compared, Divergence, What
 from reenact.engine.normalize import SHIPPED, SHIPPED_NAMES, Normalizer
-from reenact.launch import world
+from reenact.launch import entry, world
 from reenact.launch.ending import gone, recorded_error, told
 from reenact.launch.launcher import Replayed
+from reenact.launch.spec import Report
 from reenact.report import divergence as divergences
 from reenact.report.divergence import GUTTER
 from reenact.report.figures import counted, lasted, seconds
@@ -23,6 +24,7 @@ from reenact.report.findings import findings
 from reenact.report.note import side
 from reenact.report.terminal import WIDTH, Paint, labelled, plain, wrapped
 from reenact.tape.reader import Recording
+from reenact.tape.whole import every, whole
 
 FORMAT: Final = 1
 NETWORK: Final = "closed: an audit hook of Python refuses every connection and name look-up"
@@ -67,6 +69,14 @@ class Bytes(msgspec.Struct, frozen=True):
     output: int
 
 
+class Processes(msgspec.Struct, frozen=True):
+    """Processes that the run has started: those on tape, how many were `replayed`, and `cut` for they were killed."""
+
+    recorded: int
+    replayed: int
+    cut: int
+
+
 class Ending(msgspec.Struct, frozen=True):
     """Exit statuses (negative: killed by that signal), and the exceptions that ended the program; empty for none."""
 
@@ -88,14 +98,15 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
 
     `entry` is the recorded function or block of `program`, empty where the program itself was recorded.
     `incomplete` says what may be missing on tape, `not_restored` what of the recorded world is not as it was,
-    `placeholders` which environment variables held a stand-in for a credential, `normalizers` which of the project's
-    own took part in comparing. `drifts` are reads of clock or randomness that the tape does not hold, with how often;
-    `draws` counts those that it does. `observed` is true when the replay went on past differences, else `divergences`
-    holds the first, or what was found missing at the end. `finished` is false when the replay was gone before it could
-    report: then it has counted up to that moment, and calls that it did not make are not among the `divergences`.
-    `side_traffic` counts, by host, the recorded requests that are no part of the run. `faults` are reenact's own, in
-    the replay. `variables` is what was compared of the variables with --deep, else null. Durations are seconds. Among
-    the `drifts` are marks that are not as recorded.
+    `not_replayed` which processes could not be and why, `placeholders` which environment variables held a stand-in for
+    a credential, `normalizers` which of the project's own took part in comparing. `drifts` are reads of clock or
+    randomness that the tape does not hold, and marks that are not as recorded, with how often; `draws` counts the reads
+    that it does. `observed` is true when the replay went on past differences, else `divergences` holds the first, or
+    what was found missing at the end. `finished` is false when the replay was gone before it could report: then it has
+    counted up to that moment, and calls that it did not make are not among the `divergences`. All numbers are of the
+    run and of the `processes` that it has started together. `side_traffic` counts, by host, the recorded requests that
+    are no part of the run. `faults` are reenact's own, in the replay. `variables` is what was compared of the variables
+    with --deep, else null. Durations are seconds.
     """
 
     certificate: int = FORMAT
@@ -111,6 +122,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     uncommitted: bool
     boundaries: Boundaries
     bytes: Bytes
+    processes: Processes = Processes(0, 0, 0)
     draws: int
     drifts: dict[str, int]
     side_traffic: dict[str, int]
@@ -122,6 +134,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     network: str
     placeholders: list[str]
     not_restored: list[str]
+    not_replayed: list[str] = []
     normalizers: list[str]
     faults: list[str]
     variables: Compared | None = None
@@ -134,32 +147,37 @@ def certify(replayed: Replayed, normalizers: Sequence[Normalizer] = SHIPPED) -> 
     """The certificate of a replay that compared with these normalizers."""
     manifest, recording, report = replayed.manifest, replayed.recording, replayed.report
     found = findings(replayed, normalizers)
+    left_out = {one.recording.main: one for one in replayed.processes if one.why}
+    parts = [one for one in (replayed, *replayed.processes) if not one.why]
+    together, reports = whole(recording, left_out), [one.report for one in parts]
     return Certificate(
-        verdict=_verdict(replayed, found),
+        verdict=_verdict(recording, found, reports),
         run=manifest.run_id,
         entry=manifest.entry,
         program=[Path(manifest.executable).name, *manifest.flags, *manifest.target],
         cwd=manifest.cwd,
         python=manifest.python,
         packages=manifest.packages,
-        sources=manifest.sources,
+        sources={path: digest for each in parts for path, digest in each.manifest.sources.items()},
         commit=manifest.git_commit,
         uncommitted=bool(manifest.git_diff),
-        boundaries=_boundaries(replayed, found),
-        bytes=_bytes(recording, report.compared),
-        draws=sum(len(values) for lane in recording.lanes.values() for values in lane.draws.values()),
-        drifts={**report.drifts, **report.marks},
-        side_traffic=recording.side_traffic,
+        boundaries=_boundaries(together, sum(one.asked for one in reports), found),
+        bytes=_bytes(together, sum(one.compared for one in reports)),
+        processes=_processes(replayed),
+        draws=sum(len(values) for lane in together.lanes.values() for values in lane.draws.values()),
+        drifts=dict(sum((Counter(one.drifts) + Counter(one.marks) for one in reports), Counter())),
+        side_traffic=together.side_traffic,
         ending=Ending(recording.status, replayed.status, recorded_error(recording), report.error),
         observed=replayed.observed,
         finished=report.complete,
         tape=Tape(recording.digest.hex(), recording.pieces),
-        incomplete=list(_incomplete(recording)),
+        incomplete=list(_incomplete(together)),
         network=ENCLOSED if report.enclosed else NETWORK,
-        placeholders=manifest.secrets,
-        not_restored=[*world.cannot_restore(manifest), *report.unrestored],
+        placeholders=sorted({name for one in parts for name in one.manifest.secrets}),
+        not_restored=_not_restored(parts),
+        not_replayed=[f"{one.name} (lane {lane}): {one.why}" for lane, one in left_out.items()],
         normalizers=[rule.name for rule in normalizers if rule.name not in SHIPPED_NAMES],
-        faults=report.faults,
+        faults=[fault for one in reports for fault in one.faults],
         variables=report.variables,
         recorded_seconds=lasted(recording) / 1e9,
         replayed_seconds=replayed.took / 1e9,
@@ -172,16 +190,36 @@ def passed(certificate: Certificate) -> bool:
     return certificate.verdict in (Verdict.VERIFIED, Verdict.CUT)
 
 
-def _verdict(replayed: Replayed, found: Sequence[Divergence]) -> Verdict:
+def _verdict(recording: Recording, found: Sequence[Divergence], reports: Iterable[Report]) -> Verdict:
     if found:
         return Verdict.DIVERGED
-    if replayed.report.faults:
+    if any(report.faults for report in reports):
         return Verdict.UNVERIFIED
-    return Verdict.VERIFIED if replayed.recording.closed_by_itself else Verdict.CUT
+    return Verdict.VERIFIED if recording.closed_by_itself else Verdict.CUT
 
 
-def _boundaries(replayed: Replayed, found: Iterable[Divergence]) -> Boundaries:
-    recording, asked = replayed.recording, replayed.report.asked
+def _processes(replayed: Replayed) -> Processes:
+    recorded = [process for process in every(replayed.recording) if process is not replayed.recording]
+    cut = sum(not process.closed_by_itself for process in recorded)
+    return Processes(len(recorded), sum(process.report.begun for process in replayed.processes), cut)
+
+
+def _not_restored(parts: Sequence[Replayed]) -> list[str]:
+    """What is not as it was for any of them, each thing once."""
+    told = world.cannot_restore(parts[0].manifest)
+    for one in parts[1:]:
+        if not entry.is_process(one.manifest.entry):
+            told += world.cannot_restore(one.manifest, _restored(one))
+    return list(dict.fromkeys([*told, *(text for one in parts for text in one.report.unrestored)]))
+
+
+def _restored(replayed: Replayed) -> set[str]:
+    """The paths that the replay of a process has made again: its folder, and where its world is closed, files."""
+    saw = replayed.recording.saw.values() if replayed.report.enclosed else ()
+    return {replayed.manifest.cwd, *(one.path for one in saw if one.digest)}
+
+
+def _boundaries(recording: Recording, asked: int, found: Iterable[Divergence]) -> Boundaries:
     differing = {one.event for one in found if one.what is What.MISMATCH and one.event is not None}
     kinds = Counter(event.kind.name.lower() for event in recording.compared)
     return Boundaries(len(recording.compared), asked, max(0, asked - len(differing)), dict(kinds))
@@ -325,6 +363,8 @@ def _about(certificate: Certificate) -> Iterator[Fact]:
     yield _calls(certificate)
     split = f": requests {amounts.requests:,}, answers {amounts.answers:,}, output {amounts.output:,}"
     whole = amounts.compared == amounts.requests + amounts.answers + amounts.output
+    if certificate.processes.recorded:
+        yield "processes", [_replayed_processes(certificate.processes)]
     yield "compared", [counted(amounts.compared, "byte") + (split if whole else "")]
     if certificate.variables is not None:
         yield "variables", list(_variables(certificate.variables))
@@ -333,6 +373,11 @@ def _about(certificate: Certificate) -> Iterator[Fact]:
         yield "took", [took]
     else:
         yield "ended", [f"{_end(certificate)}, as recorded, after {took}"]
+
+
+def _replayed_processes(processes: Processes) -> str:
+    killed = f", {processes.cut:,} of them up to where they were killed" if processes.cut else ""
+    return f"{processes.replayed:,} of {counted(processes.recorded, 'process')} replayed, each by itself{killed}"
 
 
 def _variables(compared: Compared) -> Iterator[str]:
@@ -356,6 +401,8 @@ def _caveats(certificate: Certificate) -> Iterator[Fact]:
     """What a reader should know before relying on it."""
     if certificate.incomplete:
         yield "incomplete", certificate.incomplete
+    if certificate.not_replayed:
+        yield "not replayed", certificate.not_replayed
     if certificate.drifts:
         yield "drift", [_times(what, count) for what, count in certificate.drifts.items()]
     if certificate.side_traffic:
@@ -386,7 +433,7 @@ def _details(certificate: Certificate) -> Iterator[Fact]:
     if certificate.placeholders:
         yield "credentials", [f"placeholders for {', '.join(certificate.placeholders)}"]
     yield "tape", [f"sha256 {certificate.tape.digest}, {counted(certificate.tape.pieces, 'piece')}"]
-    yield "not covered", ["files that the program reads and other processes that it starts are as they are now"]
+    yield "not covered", ["what other programs that it starts do themselves"]
 
 
 def _and(items: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ from reenact.report import document
 from reenact.report.figures import counted, size
 from reenact.report.terminal import Paint, plain, wrapped
 from reenact.tape.check import Checked, State
+from reenact.tape.whole import whole
 
 _WORDS: Final = {
     State.SOUND: "",
@@ -66,7 +67,7 @@ def _tape(checked: Checked) -> Tape:
         state=checked.state,
         damage=checked.damage,
         pieces=recording.pieces if recording is not None else 0,
-        events=len(recording.events) if recording is not None else 0,
+        events=len(whole(recording).events) if recording is not None else 0,
         bytes=checked.path.stat().st_size,
         digest=recording.digest.hex() if recording is not None else "",
     )

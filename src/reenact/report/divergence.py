@@ -142,7 +142,9 @@ class _Page:
         for label, names in (("agent", agents(divergence.marks)), ("doing", steps(divergence.marks))):
             found += self._labelled(label, names) if names else []
         if divergence.lane != _MAIN:
-            found += self._labelled("lane", divergence.lane)
+            found += self._labelled(
+                "lane", divergence.lane + (divergence.process and f" (process {divergence.process})")
+            )
         if divergence.what is What.EXTRA and divergence.expected is None:
             found += self._labelled("tape", "holds no further call in this lane")
         if divergence.what is What.MISSING and divergence.actual is None:

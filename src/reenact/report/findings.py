@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -12,17 +12,45 @@ from reenact.engine.normalize import SHIPPED, Normalizer
 from reenact.launch.ending import difference, on_the_way
 from reenact.launch.launcher import Replayed
 from reenact.tape.reader import Recording
+from reenact.tape.whole import every, firsts, whole
 
 UNKNOWN_SEED = "sets of texts had an order of that process alone: start it with PYTHONHASHSEED=0 to have it again"
 SWALLOWED = "the program caught this and went on, to end as it did when recorded"
 
 
 def findings(replayed: Replayed, normalizers: Sequence[Normalizer] = SHIPPED) -> tuple[Divergence, ...]:
-    """The differences in the order in which they were met; empty when there are none.
+    """The differences in the order in which they were met; empty when there are none. Those of processes come after.
 
     Another end of the run comes last, but before what only follows from an exception: a traceback, calls not made.
     `normalizers` are those that the replay compared with.
     """
+    recording = replayed.recording
+    first = firsts(recording)
+    found = _findings(replayed, normalizers)
+    for process in replayed.processes:
+        if not process.why:
+            at = first[process.recording.main]
+            found += [_of_process(one, process.name, at) for one in _findings(process, normalizers)]
+    return _numbered(found or list(_unstarted(replayed)), recording)
+
+
+def _of_process(divergence: Divergence, name: str, first: int) -> Divergence:
+    """As one of the whole run, where its events have numbers from `first` on."""
+    event, after = (number if number is None else first + number for number in (divergence.event, divergence.after))
+    return msgspec.structs.replace(divergence, process=name, event=event, after=after)
+
+
+def _unstarted(replayed: Replayed) -> Iterator[Divergence]:
+    """Processes that the tape holds, and that were not started again, though all else was the same."""
+    started = {process.recording.main for process in replayed.processes}
+    for process in every(replayed.recording):
+        if process is not replayed.recording and process.main not in started:
+            expected = Datum("process", f"start {process.name}")
+            yield Divergence(What.MISSING, process.main, expected=expected, process=process.name)
+
+
+def _findings(replayed: Replayed, normalizers: Sequence[Normalizer]) -> list[Divergence]:
+    """The differences of one process."""
     report, recording = replayed.report, replayed.recording
     found = [one for one in report.divergences if recording.closed_by_itself or not _beyond_the_cut(one)]
     if found and swallowed(replayed):
@@ -31,8 +59,7 @@ def findings(replayed: Replayed, normalizers: Sequence[Normalizer] = SHIPPED) ->
     if ending is not None:
         found.insert(_place(found, replayed), ending)
     draws = [Datum("draw", text) for text in report.drifts]
-    explained = [_seeded(explain(divergence, normalizers, draws), replayed) for divergence in found]
-    return _numbered(explained, recording)
+    return [_seeded(explain(divergence, normalizers, draws), replayed) for divergence in found]
 
 
 def _seeded(divergence: Divergence, replayed: Replayed) -> Divergence:
@@ -80,8 +107,8 @@ def _numbered(found: list[Divergence], recording: Recording) -> tuple[Divergence
         return ()
     from reenact.trajectory import step_of_event  # noqa: PLC0415  a replay without differences needs no steps
 
-    steps = step_of_event(recording)
-    return tuple(_placed(divergence, recording, steps) for divergence in found)
+    steps, together = step_of_event(recording), whole(recording)
+    return tuple(_placed(divergence, together, steps) for divergence in found)
 
 
 def _marks(recording: Recording, number: int) -> tuple[Marked, ...]:

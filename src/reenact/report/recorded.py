@@ -11,13 +11,15 @@ from reenact.report.note import LISTED, MEANING, last_line
 from reenact.report.terminal import plain
 from reenact.tape.event import Note, SiteNamed
 from reenact.tape.reader import Recording
+from reenact.tape.whole import whole
 
 
 def text(recording: Recording, tape_bytes: int, store: str = "", *, quiet: bool = False) -> str:
     """A few lines for stderr; when quiet, only what is wrong. `store` is the option with which to find the tape."""
     lines = [] if quiet else [_summary(recording, tape_bytes)]
-    for slug in dict.fromkeys(note.slug for note, _ in recording.notes):
-        lines += _noted(slug, [noted for noted in recording.notes if noted[0].slug == slug])
+    notes = whole(recording).notes
+    for slug in dict.fromkeys(note.slug for note, _ in notes):
+        lines += _noted(slug, [noted for noted in notes if noted[0].slug == slug])
     if became(recording):
         lines.append(f"reenact: {plain(became(recording))}")
     if not quiet:
@@ -27,7 +29,7 @@ def text(recording: Recording, tape_bytes: int, store: str = "", *, quiet: bool 
 
 def _summary(recording: Recording, tape_bytes: int) -> str:
     run = recording.summary.get("run_id", recording.path.stem)
-    steps, events = recording.summary.get("steps"), counted(len(recording.events), "event")
+    steps, events = recording.summary.get("steps"), counted(len(whole(recording).events), "event")
     held = f"{counted(steps, 'step')}, {events}" if isinstance(steps, int) and steps else events
     end = "" if recording.status == 0 else f", {told(recording.status)}"
     return f"reenact: recorded {plain(str(run))}: {held}, {seconds(lasted(recording))}, {size(tape_bytes)}{end}"

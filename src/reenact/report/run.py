@@ -16,8 +16,10 @@ from reenact.report import moment
 from reenact.report.figures import counted, inside, lasted, seconds, tagged
 from reenact.report.note import LISTED, MEANING, last_line, side
 from reenact.report.terminal import Paint, clip, columns, plain, preview
-from reenact.tape.close import UNKNOWN_STATUS, labels_of, outcome
+from reenact.tape.close import labels_of, outcome
+from reenact.tape.event import UNKNOWN_STATUS
 from reenact.tape.reader import Recording
+from reenact.tape.whole import every, whole
 from reenact.trajectory import Place, Trajectory
 from reenact.trajectory.exchange import class_of, message_of
 
@@ -25,11 +27,24 @@ _LABEL: Final = 10
 
 
 class Lane(msgspec.Struct, frozen=True):
-    """A strand of the run: its birth path, its name, and how many events it has."""
+    """A strand of the run: its birth path, its name, and how many events it has. `process` is empty for the first."""
 
     path: str
     name: str
     events: int
+    process: str = ""
+
+
+class Process(msgspec.Struct, frozen=True):
+    """A process that the run has started: the birth path of its main lane, its name, and how many events it has.
+
+    `whole` is false when it was killed, so that the tape holds it until then only.
+    """
+
+    lane: str
+    name: str
+    events: int
+    whole: bool
 
 
 class Noted(msgspec.Struct, frozen=True):
@@ -47,8 +62,9 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     `outcome` is "ok", "failed", "exit N", "killed…" or "recording". `exit_status` is negative for a signal, None where
     nobody saw it. `error` is the exception that ended the program. `model_calls` counts requests to models, failed
     ones too; `usage` is the tokens of all but the `uncounted` answers, which do not tell theirs. `lanes` are those
-    that have events; `side_traffic` counts, by host, the requests that are no part of the run. `digest` is the head
-    of the tape's chain. `session` is empty for none; `tags` without a value have an empty one.
+    that have events, `processes` what the run has started; `side_traffic` counts, by host, the requests that are no
+    part of the run. `digest` is the head of the tape's chain. `session` is empty for none; `tags` without a value have
+    an empty one.
     """
 
     id: str
@@ -70,6 +86,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     usage: Usage
     uncounted: int
     lanes: tuple[Lane, ...]
+    processes: tuple[Process, ...]
     notes: tuple[Noted, ...]
     side_traffic: dict[str, int]
     digest: str
@@ -80,6 +97,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 def run(recording: Recording, trajectory: Trajectory, *, live: bool = False) -> Run:
     """The head of a recording. `live` says that its process still writes."""
     manifest = manifests.decode(recording.manifest)
+    together = whole(recording)
+    first, *processes = every(recording)
     ended = recording.ended
     status = recording.status
     session, tags = labels_of(recording)
@@ -99,19 +118,34 @@ def run(recording: Recording, trajectory: Trajectory, *, live: bool = False) -> 
         error=f"{class_of(ended.error)}: {message_of(ended.error)}" if ended is not None and ended.error else "",
         steps=len(trajectory.steps),
         model_calls=trajectory.model_calls,
-        events=len(recording.events),
+        events=len(together.events),
         usage=total(entry.usage for entry in trajectory.entries),
         uncounted=sum(step.complete and step.usage is None for step in trajectory.steps),
-        lanes=tuple(Lane(lane.path, lane.name, len(lane.events)) for lane in recording.lanes.values() if lane.events),
+        lanes=tuple(
+            Lane(lane.path, lane.name, len(lane.events), "" if process is first else process.name)
+            for process in (first, *processes)
+            for lane in process.lanes.values()
+            if lane.events
+        ),
+        processes=tuple(Process(one.main, one.name, len(one.events), one.closed_by_itself) for one in processes),
         notes=tuple(
             Noted(note.slug, note.text, Place(site.place, site.file, site.line) if site is not None else None)
-            for note, site in recording.notes
+            for note, site in together.notes
         ),
-        side_traffic=recording.side_traffic,
+        side_traffic=together.side_traffic,
         digest=recording.digest.hex(),
         session=session,
         tags=tags,
     )
+
+
+def named(run: Run) -> dict[str, str]:
+    """What the lanes are called, by their paths; those of a process with its name."""
+    return {lane.path: _named(lane, {each.lane for each in run.processes}) for lane in run.lanes}
+
+
+def _named(lane: Lane, mains: set[str]) -> str:
+    return f"{lane.name} of {lane.process}" if lane.process and lane.path not in mains else lane.name
 
 
 def text(run: Run, *, now: int, width: int, paint: Paint) -> Iterator[str]:
@@ -184,7 +218,8 @@ def _when(run: Run, now: int) -> str:
 def _holds(run: Run) -> str:
     lanes = f" in {counted(len(run.lanes), 'lane')}" if len(run.lanes) > 1 else ""
     calls = f", {counted(run.model_calls, 'model call')}" if run.model_calls != run.steps else ""
-    return f"{counted(run.steps, 'step')}{calls}, {counted(run.events, 'event')}{lanes}"
+    processes = f" and {counted(len(run.processes), 'process')}" if run.processes else ""
+    return f"{counted(run.steps, 'step')}{calls}, {counted(run.events, 'event')}{lanes}{processes}"
 
 
 def _untold(run: Run) -> str:

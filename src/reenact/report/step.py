@@ -11,7 +11,7 @@ from reenact.providers import Message, Part, Text, Thinking, ToolCall, ToolResul
 from reenact.report import moment
 from reenact.report.figures import counted, seconds, size
 from reenact.report.marks import facts
-from reenact.report.run import Run, tokens, where
+from reenact.report.run import Run, named, tokens, where
 from reenact.report.speech import in_full, said
 from reenact.report.terminal import Paint, clip, columns, lines, padded, plain
 from reenact.report.timeline import FORMAT, refused
@@ -86,7 +86,7 @@ def _facts(step: Step, run: Run) -> Iterator[tuple[str, str]]:
     yield "model", plain(f"{step.model} of {step.provider} ({step.api}){served}")
     function = plain(step.site.function.partition(":")[2]) if step.site is not None else ""
     yield "line", f"{where(step.site, run.cwd)} in {function}" if function else where(step.site, run.cwd)
-    names = {lane.path: lane.name for lane in run.lanes}
+    names = named(run)
     yield "lane", plain(f"{step.lane} ({names[step.lane]})") if step.lane in names else step.lane
     yield "tokens", tokens(step.usage)
     yield "finish", plain(step.finish_reason or "")

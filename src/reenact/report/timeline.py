@@ -44,13 +44,13 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
 def text(run: Run, trajectory: Trajectory, *, now: int, width: int, paint: Paint, agent: str = "") -> Iterator[str]:
     """The timeline for a terminal, line by line. `agent` is the one whose trajectory it is, if not of the whole run."""
     yield from runs.text(run, now=now, width=width, paint=paint)
-    lanes = {lane.path: lane.name for lane in run.lanes} if len(run.lanes) > 1 else {}
+    lanes = runs.named(run) if len(run.lanes) > 1 else {}
     marks = Marks(trajectory.marks, paint)
     view = _View(run, lanes, marks, width, paint)
     for row, line in enumerate(marks.tree(trajectory.steps, width - 12, agent)):
         yield f"  {paint.dim(('' if row else 'marks').ljust(10))}{line}"
     items: list[Step | Entry] = [*trajectory.steps, *trajectory.outside]
-    items.sort(key=lambda item: item.attempts[0] if isinstance(item, Step) else item.event)
+    items.sort(key=lambda item: (item.began, item.attempts[0] if isinstance(item, Step) else item.event))
     last = ""
     for place, group in groupby(items, key=lambda item: marks.place(item.mark)):
         for block in view.blocks(group):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
@@ -26,6 +27,7 @@ from reenact.seams.system import (
     collector,
     entropy,
     files,
+    joining,
     loop_children,
     machine,
     native,
@@ -33,6 +35,7 @@ from reenact.seams.system import (
     process,
     signals,
     sqlite,
+    standard,
     terminal,
     tracebacks,
 )
@@ -81,8 +84,11 @@ class Installed:
         self._done: set[int] = set()
         self._finder = _Finder(self)
         self._seams = dict(SEAMS)
-        self._processes: processes.Processes | None = None
-        self.offspring: processes.Offspring | None = None
+        self.processes: processes.Processes | None = None
+        self.join: joining.Join | None = None
+        self.children: children.Children | None = None
+        self.recorded: Files | None = None
+        self._take: list[Callable[[], object]] = []  # what is done again in a fork that begins a run of its own
         self._shared = False
         self._tools: dict[str, list[list[str]]] = {}
         self._note: Callable[[str, str], None] | None = None
@@ -114,7 +120,6 @@ class Installed:
         self,
         session: Session,
         was_terminal: tuple[bool, bool, bool],
-        finish: Callable[[], None],
         store: Path,
         recorded: Files | None,
         others: children.Others | None,
@@ -122,21 +127,34 @@ class Installed:
         """Meets what belongs to a run that is the whole process: generators, terminal, signals, exit, garbage."""
         entropy.start(session)
         terminal.start(session, was_terminal, self._patches)
-        process.install(self._patches, session, finish)
+        standard.install(self._patches, session, was_terminal[0])
+        process.install(self._patches, session)
         tracebacks.meet_hooks(self._patches)
         handlers = Handlers(session)
         handlers.install(self._patches)
         signals.meet_waits(self._patches)
-        Senders(session, handlers, finish).install(self._patches)
-        collector.start(session, self._patches)
+        Senders(session, handlers).install(self._patches)
+        collected = collector.start(session, self._patches)
+        self._take = [partial(entropy.start, session), handlers.take, collected.take]
+        self.recorded = recorded
         if recorded is not None:
+            self._take.append(partial(recorded.take, among=True))
             recorded.install(self._patches)
             native.watch(session, self._patches)
         files.meet_listings(self._patches, session, store)
         sqlite.install(self._patches, session, recorded)
-        seam = children.install(self._patches, session, others)
-        loop_children.install(self._patches, session, seam)
-        self._meet_processes(session, seam)
+        self.children = children.install(self._patches, session, others, self.join)
+        loop_children.install(self._patches, session, self.children)
+        self.processes = processes.Processes(session, self.children)
+        self._take.append(self.processes.memory.take)
+        self._also(self.processes.seams() | channels.Channels(self.processes).seams())
+
+    def take_fork(self, others: children.Others | None) -> None:
+        """This process is a fork, and its session one that begins now."""
+        for take in self._take:
+            take()
+        if self.children is not None:
+            self.children.others = others
 
     def become(self, uname: Sequence[str], processors: int | None, usable: Sequence[int]) -> None:
         """What the agent asks of this machine is answered as the recorded one did (replay)."""
@@ -156,19 +174,6 @@ class Installed:
         """Whether there is something to meet in a module of that name."""
         return name in self._seams or name in self._tools
 
-    def join_process(self, session: Session) -> None:
-        """This process was started by a run, whose seams it may have, and `session` is its own."""
-        seam = children.Children(session, None)
-        if self._processes is None:
-            self._meet_processes(session, seam)
-        else:
-            self._processes.join(session, seam)
-        self.share_process()
-
-    def _meet_processes(self, session: Session, seam: children.Children) -> None:
-        self._processes = processes.Processes(session, seam, self.offspring)
-        self._also(self._processes.seams() | channels.Channels(self._processes).seams())
-
     def _also(self, seams: Mapping[str, Seam]) -> None:
         """Meets these modules, too."""
         self._seams.update(seams)
@@ -183,7 +188,7 @@ class Installed:
             self._shared = True
             entropy.install_shared(self._patches)
             children.meet_shared(self._patches)
-            if self._processes is None:
+            if self.processes is None:
                 self._also(dict.fromkeys(processes.STARTERS, processes.meet_shared))
 
     def meet(self, name: str, module: ModuleType) -> None:

@@ -47,7 +47,9 @@ class Patches:
         if isinstance(value, FunctionType):
             value.__module__, value.__qualname__ = module.__name__, name  # by which it is pickled
         old = self.set(module, name, value)
-        for name_of_other, alias in self._bound(old):
+        bound = self._bound(old)
+        self._index[id(value)] = bound  # another patch may come on top
+        for name_of_other, alias in bound:
             other = sys.modules.get(name_of_other)
             if other is not None and other is not module and other.__dict__.get(alias) is old:
                 self.set(other, alias, value)

@@ -13,9 +13,10 @@ import msgspec
 
 from reenact.errors import TapeError
 from reenact.tape import schema
-from reenact.tape.close import RECORDING, being_written, close, rows_of, summary_of
+from reenact.tape.close import being_written, close, rows_of, summary_of
 from reenact.tape.event import PartKind
-from reenact.tape.reader import Recording, read
+from reenact.tape.reader import RECORDING, Recording, read
+from reenact.tape.whole import whole
 
 _SHOWN = 3  # places told of one sort of damage
 _LATER = ("program", "tags")  # rows of `run` that older tapes do not have
@@ -98,9 +99,10 @@ def _tables(db: sqlite3.Connection) -> set[tuple[str, bytes]]:
 def _record_damage(recording: Recording) -> Iterator[str]:
     """What does not fit together in a journal whose chain is right."""
     yield from _identity_damage(recording)
-    for event in recording.events:
+    together = whole(recording)
+    for event in together.events:
         try:
-            recording.body(event)
+            together.body(event)
             msgspec.json.decode(event.head or b"[]")
             for _, part in event.parts:
                 if part.kind == PartKind.HEAD:

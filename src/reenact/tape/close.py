@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from itertools import chain
 from pathlib import Path
@@ -13,15 +13,14 @@ import msgspec
 
 from reenact.tape import event as ev
 from reenact.tape import labels
-from reenact.tape.journal import ClosePacker, Piece, unpack, weight
-from reenact.tape.reader import Event, Recording, read
+from reenact.tape.event import UNKNOWN_STATUS
+from reenact.tape.journal import ClosePacker, Piece, stretches, unpack
+from reenact.tape.reader import RECORDING, Event, Recording, read
+from reenact.tape.whole import whole
 
 Count = Callable[[Recording], Mapping[str, int]]
 
-UNKNOWN_STATUS = -999
-RECORDING = "recording"
 _LARGE_BYTES = 64 * 1024 * 1024  # a tape beyond this is packed less closely: somebody waits for it
-_PIECE_BYTES = 128 * 1024
 
 
 class _Status(msgspec.Struct):
@@ -39,10 +38,18 @@ _program_of = msgspec.json.Decoder(_Program).decode
 _status_of = msgspec.json.Decoder(_Status).decode
 
 
-def close(path: Path, status: int | None, count: Count | None = None, notes: Iterable[ev.Note] = ()) -> Recording:
+def close(
+    path: Path,
+    status: int | None,
+    count: Count | None = None,
+    notes: Iterable[ev.Note] = (),
+    kin: Iterable[ev.Kin] = (),
+    missing: Callable[[Recording], Iterable[ev.Note]] = lambda _: (),
+) -> Recording:
     """Ends the tape of a run whose process is gone. `status` is its exit status, None when nobody saw it.
 
-    `count` gives further rows of the table `run`: what those count who know what the bytes mean. `notes` are added.
+    `count` gives further rows of the table `run`: what those count who know what the bytes mean. `notes` are added, and
+    `kin`: what the processes of the run did; `missing` tells of the recording what of that is not there.
     The journal is packed anew: while it was written each commit had to be readable by itself, and the
     agent waited for it.
     Closing a closed tape changes nothing.
@@ -60,6 +67,13 @@ def close(path: Path, status: int | None, count: Count | None = None, notes: Ite
         for note in notes:
             extra.append(note)
             recording.notes.append((note, None))
+        for stretch in kin:
+            extra.append(stretch)
+            recording.kin.setdefault(stretch.lane, []).append(stretch)
+        for note in missing(recording):
+            extra.append(note)
+            recording.notes.append((note, None))
+        recording.summary["status"] = outcome(recording)
         recording.summary.update(summary_of(recording) | dict(count(recording) if count is not None else {}))
         _rewrite(path, recording, extra)
         faults.unlink(missing_ok=True)
@@ -105,7 +119,9 @@ def _rewrite(path: Path, recording: Recording, extra: list[ev.AnyRecord]) -> Non
         old = [Piece(*row) for row in db.execute("SELECT id, segment, data, chain FROM piece ORDER BY id")]
         large = sum(len(piece.data) for piece in old) > _LARGE_BYTES
         db.execute("DELETE FROM piece")
-        for piece in _packed(chain(unpack(old), [extra]), ClosePacker(large=large)):
+        packer = ClosePacker(large=large)
+        for records in stretches(chain(unpack(old), ([record] for record in extra))):
+            piece = packer.pack(records)
             db.execute("INSERT INTO piece VALUES (?, ?, ?, ?)", (piece.id, piece.segment, piece.data, piece.chain))
             recording.pieces, recording.digest = piece.id, piece.chain
         db.executemany("INSERT OR REPLACE INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows_of(recording))
@@ -116,30 +132,17 @@ def _rewrite(path: Path, recording: Recording, extra: list[ev.AnyRecord]) -> Non
         db.execute("VACUUM")
 
 
-def _packed(batches: Iterable[list[ev.AnyRecord]], packer: ClosePacker) -> Iterator[Piece]:
-    """The same records in fewer, better compressed pieces."""
-    pending: list[ev.AnyRecord] = []
-    size = 0
-    for batch in batches:
-        pending.extend(batch)
-        size += sum(weight(record) for record in batch)
-        if size > _PIECE_BYTES:
-            yield packer.pack(pending)
-            pending, size = [], 0
-    if pending:
-        yield packer.pack(pending)
-
-
 def summary_of(recording: Recording) -> dict[str, str | int]:
     """What the table `run` of a closed tape says of its journal."""
+    together = whole(recording)
     duration = max((event.ended or event.at for event in recording.events), default=0)
     return {
         "status": outcome(recording),
         "exit_status": UNKNOWN_STATUS if recording.status is None else recording.status,
-        "events": len(recording.events),
-        "lanes": len(recording.lanes),
+        "events": len(together.events),
+        "lanes": len(together.lanes),
         "duration": duration if recording.ended is None else recording.ended.at,
-        "faults": sum(note.slug == "fault" for note, _ in recording.notes),
+        "faults": sum(note.slug == "fault" for note, _ in together.notes),
         "program": _program(recording.manifest),
         **labels.rows(*labels_of(recording)),
     }
@@ -165,7 +168,7 @@ def labels_of(recording: Recording) -> tuple[str, dict[str, str]]:
 
 def rows_of(recording: Recording) -> list[tuple[int | str | None, ...]]:
     """What the table `event` of a closed tape says of its journal."""
-    return list(map(_row, recording.events))
+    return list(map(_row, whole(recording).events))
 
 
 def _row(event: Event) -> tuple[int | str | None, ...]:

@@ -262,6 +262,10 @@ class Ended(Record, frozen=True, array_like=True, tag=10):
     result: bytes = b""
 
 
+UNKNOWN_STATUS = -999
+"""The exit status of a process whose end nobody saw."""
+
+
 class Exited(Record, frozen=True, array_like=True, tag=11):
     """Last record: the exit status (negative: killed by that signal), -999 if not known."""
 
@@ -388,6 +392,37 @@ class Mark(Record, frozen=True, array_like=True, tag=25):
     attributes: dict[str, str | int | float | bool | None] = {}
 
 
+OUTPUTS = "outputs"
+"""The snapshot of a process that says which streams of its parent its stdout and stderr are: two digits, 0 for none."""
+
+VISITED = "visited"
+"""The slug of the note that others have connected to the program: what they sent is not on tape."""
+
+
+class Child(Record, frozen=True, array_like=True, tag=27):
+    """A Python that the run started, by that event, records itself; its main lane is that `lane`.
+
+    With a `status` (as of `Exited`), it has ended by that event.
+    """
+
+    event: int
+    lane: str
+    status: int | None = None
+
+
+class Kin(Record, frozen=True, array_like=True, tag=24):
+    """A stretch of the journal of a process that the run has started: `data` is a msgpack array of such records.
+
+    They stand together and in order; a long journal is cut into several. `lane` is the birth path of the process's main
+    lane, which the lane that started it has borne, and `name` is the process's. Times in it are ns since the run began;
+    events, lanes and sites are numbered anew. Processes that it has started itself are among its own records.
+    """
+
+    lane: str
+    name: str
+    data: bytes
+
+
 AnyRecord = (
     Start
     | LaneBorn
@@ -414,4 +449,6 @@ AnyRecord = (
     | AsidePart
     | Locals
     | Mark
+    | Child
+    | Kin
 )

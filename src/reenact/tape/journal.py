@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 import zstandard
 
 from reenact.errors import TapeCorruptError
-from reenact.tape.event import AnyRecord, Began, Draws, LaneBorn, Mark, Note, Part, SiteNamed, Wrote
+from reenact.tape.event import AnyRecord, Began, Draws, Kin, LaneBorn, Mark, Note, Part, SiteNamed, Wrote
 
 GENESIS = bytes(32)
 MAX_PIECE_BYTES = 1 << 30
@@ -20,6 +20,7 @@ _STORED = b"\x28\xb5\x2f\xfd\xa0"  # magic number; one segment, whose size follo
 _LEVEL = 1
 _CLOSE_LEVEL, _LARGE_LEVEL = 9, 3
 _WINDOW_LOG = 21
+_STRETCH_BYTES = 128 * 1024
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(list[AnyRecord])
@@ -156,6 +157,38 @@ def unpack(pieces: Iterable[Piece]) -> Iterable[list[AnyRecord]]:
             raise TapeCorruptError(f"piece {piece.id} of the journal cannot be read: {error}") from error
 
 
+def fold(lane: str, name: str, batches: Iterable[Sequence[AnyRecord]]) -> Iterator[Kin]:
+    """The journal of a process as records of the journal of the run that started it."""
+    for stretch in stretches(batches):
+        yield Kin(lane, name, _encode(stretch))
+
+
+def unfold(kin: Kin) -> list[AnyRecord]:
+    """The records of a process that stand in one of its run.
+
+    Raises:
+        TapeCorruptError: they are none.
+    """
+    try:
+        return _decoder.decode(kin.data)
+    except (msgspec.MsgspecError, RecursionError, MemoryError, UnicodeDecodeError) as error:
+        raise TapeCorruptError(f"the journal of process {kin.name} ({kin.lane}) cannot be read: {error}") from error
+
+
+def stretches(batches: Iterable[Sequence[AnyRecord]]) -> Iterator[list[AnyRecord]]:
+    """The same records in batches of like size."""
+    pending: list[AnyRecord] = []
+    size = 0
+    for batch in batches:
+        pending.extend(batch)
+        size += sum(weight(record) for record in batch)
+        if size > _STRETCH_BYTES:
+            yield pending
+            pending, size = [], 0
+    if pending:
+        yield pending
+
+
 def _decompress(frame: zstandard.ZstdDecompressionObj, piece: Piece) -> bytes:
     """The plain bytes of a piece, which may be a bomb: no more is unpacked than a journal can hold."""
     plain: list[bytes] = []
@@ -173,7 +206,7 @@ def weight(record: AnyRecord) -> int:
     match record:
         case Began(body=body, head=head):
             return len(body.middle) + len(head) + 64
-        case Part(data=data) | Wrote(data=data):
+        case Part(data=data) | Wrote(data=data) | Kin(data=data):
             return len(data) + 32
         case Draws(draws=draws):
             return sum(16 * len(values) for _, _, values in draws)

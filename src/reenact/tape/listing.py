@@ -10,9 +10,9 @@ from typing import Final
 
 from reenact.errors import TapeError
 from reenact.tape import labels
-from reenact.tape.close import RECORDING, UNKNOWN_STATUS, being_written
-from reenact.tape.event import Kind
-from reenact.tape.reader import index
+from reenact.tape.close import being_written
+from reenact.tape.event import UNKNOWN_STATUS, Kind
+from reenact.tape.reader import RECORDING, index
 from reenact.tape.store import Store
 
 _ASKED: Final = "SELECT name, count(*) FROM event WHERE kind = ? GROUP BY name"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -14,10 +14,13 @@ from reenact.errors import TapeCorruptError, TapeError, TapeVersionError
 from reenact.tape import event as ev
 from reenact.tape import schema
 from reenact.tape.delta import Bodies
-from reenact.tape.journal import GENESIS, Piece, unpack
+from reenact.tape.journal import GENESIS, Piece, unfold, unpack
 
 AROUND = (ev.Kind.SLEEP, ev.Kind.CONNECT, ev.Kind.CLOSE)
 """What a lane may do around its side traffic, and be beside the run."""
+
+RECORDING = "recording"
+"""The status of a run whose tape is not closed."""
 
 
 class Event(Struct):
@@ -103,6 +106,9 @@ class Recording(Struct):
     """A whole tape in memory. `ticks` is the order in which the run saw things; side traffic's are `passable`.
 
     `session` and `tags` are what the program said of itself while it ran; those that it began with are in the manifest.
+    `joined` are the Pythons that record themselves, by the event that started them; `ends` are their exit
+    statuses, by lane.
+    `kin` are the journals of the processes that it has started, by the paths of their main lanes, see `processes`.
     """
 
     path: Path
@@ -126,6 +132,9 @@ class Recording(Struct):
     marks: list[Marked] = field(default_factory=list)
     session: str = ""
     tags: dict[str, str] = field(default_factory=dict)
+    joined: dict[int, list[ev.Child]] = field(default_factory=dict)
+    ends: dict[str, int] = field(default_factory=dict)
+    kin: dict[str, list[ev.Kin]] = field(default_factory=dict)
     ended: ev.Ended | None = None
     status: int | None = None
     digest: bytes = GENESIS
@@ -133,6 +142,35 @@ class Recording(Struct):
     _bodies: Bodies = field(default_factory=Bodies)
     _restored: dict[int, bytes] = field(default_factory=dict)
     _next_body: int = 0
+    _processes: tuple[Recording, ...] | None = None
+
+    @property
+    def main(self) -> str:
+        """The birth path of the main lane: "0", or for a process of a run the one that it has there."""
+        return next(iter(self.lanes), "0")
+
+    @property
+    def name(self) -> str:
+        """What the main lane is called: for a process of a run, the process's name."""
+        return self.lanes[self.main].name if self.lanes else ""
+
+    @property
+    def processes(self) -> tuple[Recording, ...]:
+        """What the processes did that this one has started. They are read when they are asked for first.
+
+        Raises:
+            TapeCorruptError: a journal of theirs cannot be believed.
+        """
+        if self._processes is None:
+            folded = tuple(_process(self.path, kin, self.ends.get(lane)) for lane, kin in self.kin.items())
+            # while a run goes on, or when it was killed, they stand beside its tape
+            beside = _beside(self.path) if self.summary.get("status") == RECORDING else ()
+            self._processes = (*folded, *beside)
+        return self._processes
+
+    def first(self, event: Event) -> int:
+        """The number that the first event of that one's process has here, see `tape.whole`."""
+        return 0
 
     @property
     def closed_by_itself(self) -> bool:
@@ -185,6 +223,34 @@ def read(path: Path) -> Recording:
     return recording
 
 
+def folder_of(tape: Path) -> Path:
+    """Where the tapes of the processes are that a run has started, until they are folded into its own."""
+    return tape.with_suffix("")
+
+
+def in_order_of_birth(recording: Recording) -> list[int]:
+    """By what processes are sorted, so that they have the same order whenever they are read."""
+    return [int(number) for number in recording.main.split(".")]
+
+
+def _beside(tape: Path) -> Iterator[Recording]:
+    found = []
+    for path in folder_of(tape).glob(f"*{tape.suffix}"):
+        with suppress(TapeError):  # its process was gone before there was anything on it, or still is at that
+            found.append(read(path))
+    return iter(sorted((one for one in found if one.lanes), key=in_order_of_birth))
+
+
+def _process(tape: Path, kin: list[ev.Kin], status: int | None) -> Recording:
+    recording = Recording(tape, {}, status=status)
+    builder = _Builder(recording)
+    for stretch in kin:
+        for record in unfold(stretch):
+            builder.add(record)
+    set_aside(recording)
+    return recording
+
+
 def set_aside(recording: Recording) -> None:
     """Tells the lanes that are beside the run, and the ticks that nobody need wait for.
 
@@ -192,7 +258,7 @@ def set_aside(recording: Recording) -> None:
     it was born of one and does no more. Main is the run itself, and what is written to stdout is what the run was for.
     """
     lanes = recording.lanes
-    quiet = {path for path, lane in lanes.items() if "." in path and _is_quiet(lane)}
+    quiet = {path for path, lane in lanes.items() if path != recording.main and _is_quiet(lane)}
     loud = {ancestor for path in lanes.keys() - quiet for ancestor in _ancestors(path)}
     sending = {path for path, lane in lanes.items() if lane.asides}
     above = {ancestor for path in sending for ancestor in _ancestors(path)} - loud
@@ -357,6 +423,12 @@ class _Builder:
                     recording.changed.setdefault(record.event, []).append(record.found)
                 case ev.Left():
                     recording.left[record.path] = record
+                case ev.Child(status=None):
+                    recording.joined.setdefault(record.event, []).append(record)
+                case ev.Child(status=int(status)):
+                    recording.ends[record.lane] = status
+                case ev.Kin():
+                    recording.kin.setdefault(record.lane, []).append(record)
                 case ev.Ended():
                     recording.ended = record
                 case ev.Exited():

@@ -108,7 +108,11 @@ class Store(msgspec.Struct, frozen=True):
         return self.path(max(started)[1])
 
     def remove(self, path: Path) -> None:
+        """Deletes a tape, what SQLite keeps beside it, and the tapes of processes that the run has started."""
+        self.remove_file(path)
+        shutil.rmtree(reader.folder_of(path), ignore_errors=True)
+
+    def remove_file(self, path: Path) -> None:
         """Deletes a tape and what SQLite keeps beside it."""
         for extra in ("", "-wal", "-shm", "-journal", "-faults"):
             path.with_name(path.name + extra).unlink(missing_ok=True)
-        shutil.rmtree(path.with_suffix(""), ignore_errors=True)  # tapes of the processes that it started

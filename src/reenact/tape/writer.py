@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from reenact import _real
@@ -82,6 +83,18 @@ class TapeWriter:
             self._unwritten.clear()
             self.commits += 1
             return piece
+
+    @contextmanager
+    def in_no_hurry(self) -> Iterator[None]:
+        """What is committed inside of this is in the hands of the operating system, which may take its time."""
+        if self._forsaken:
+            yield
+            return
+        self._db.execute("PRAGMA synchronous = OFF")
+        try:
+            yield
+        finally:
+            self._db.execute("PRAGMA synchronous = FULL")
 
     def _insert_together(self) -> None:
         """What could not be written the last time goes first: a piece that is missing would cut the tape there."""

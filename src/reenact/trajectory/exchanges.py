@@ -10,6 +10,7 @@ from reenact.trajectory.connection import OPENS, SENDS, Connection, Heard
 from reenact.trajectory.exchange import Exchange
 
 _OVER, _LOOKS_UP = "over", "look up "
+_NONE = -(1 << 62)
 _arguments = msgspec.json.Decoder(tuple[tuple[str, str], ...]).decode
 
 
@@ -41,7 +42,7 @@ class Exchanges:
             if event.kind is Kind.SOCKET:
                 if event.name.startswith(OPENS):
                     connections[event.id] = self._connection(event, before.get(event.lane))
-                elif (connection := connections.get(_over(event))) is None:
+                elif (connection := connections.get(self._recording.first(event) + _over(event))) is None:
                     pass
                 elif event.name.startswith(SENDS):
                     connection.sent(event, self._recording.body(event))
@@ -64,9 +65,9 @@ class Exchanges:
 
 
 def _over(event: Event) -> int:
-    """The event of the connection that it is of; -1 for none."""
+    """The event of the connection that it is of, as its process numbers them; one that there is not for none."""
     try:
         number = dict(_arguments(event.head)).get(_OVER, "")
     except msgspec.MsgspecError:
-        return -1
-    return int(number) if number.isascii() and number.isdigit() and len(number) < 18 else -1
+        return _NONE
+    return int(number) if number.isascii() and number.isdigit() and len(number) < 18 else _NONE

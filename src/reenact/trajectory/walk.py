@@ -17,6 +17,7 @@ from reenact.providers import Message, ModelCall, News, Other, ToolResult
 from reenact.providers.route import place_of
 from reenact.tape.event import Kind
 from reenact.tape.reader import Event, Recording
+from reenact.tape.whole import whole
 from reenact.trajectory.conversation import Conversations, Told, Turn
 from reenact.trajectory.decision import Step
 from reenact.trajectory.entry import Entry, Place, Trouble
@@ -30,7 +31,7 @@ _LOWEST_ERROR = 300
 
 
 class Trajectory(msgspec.Struct, frozen=True):
-    """A run as a person reads it: its steps, the events outside them, and what it has marked. All in tape order."""
+    """A run as a person reads it: its steps, the events outside them, and what it has marked, as they began."""
 
     steps: tuple[Step, ...]
     outside: tuple[Entry, ...]
@@ -58,15 +59,15 @@ class Trajectory(msgspec.Struct, frozen=True):
 
 
 def trajectory(recording: Recording) -> Trajectory:
-    """Reads a whole recording."""
-    walk = _Walk(recording)
-    for event in recording.events:
+    """Reads a whole recording, with what the processes of the run did. Events have the numbers of the whole."""
+    walk = _Walk(together := whole(recording))
+    for event in sorted(together.events, key=lambda event: (event.at, event.id)):
         walk.take(event)
     return walk.end()
 
 
 def steps(recording: Recording) -> tuple[Step, ...]:
-    """The steps of a recording, numbered from 1 in tape order."""
+    """The steps of a recording, numbered from 1 in the order in which they began."""
     return trajectory(recording).steps
 
 
@@ -104,7 +105,7 @@ class _Draft:
         """Whether no attempt so far brought the whole answer."""
         return not self.call.complete
 
-    def step(self, whole: Callable[[list[Entry]], tuple[Entry, ...]]) -> Step:
+    def step(self, with_pieces: Callable[[list[Entry]], tuple[Entry, ...]]) -> Step:
         call, site = self.call, self.site
         entries = [*self.entries, *(self.after if self.acted else ())]
         return Step(
@@ -127,7 +128,7 @@ class _Draft:
             complete=call.complete,
             usage=call.usage,
             attempts=tuple(self.attempts),
-            entries=whole(entries),
+            entries=with_pieces(entries),
             agent=self.entries[0].agent,
             mark=self.entries[0].mark,
         )
@@ -169,9 +170,9 @@ class _Walk:
         return Trajectory(steps, self._with_pieces(outside), self._marks)
 
     def _with_pieces(self, entries: list[Entry]) -> tuple[Entry, ...]:
-        """In tape order, with the events that they are made of."""
+        """In the order in which they began, with the events that they are made of."""
         pieces = (piece for entry in entries for piece in self._pieces[entry.event])
-        return tuple(sorted(chain(entries, pieces), key=lambda entry: entry.event))
+        return tuple(sorted(chain(entries, pieces), key=_when))
 
     # Requests to models
 
@@ -265,6 +266,10 @@ class _Walk:
                 if _over(draft, came):
                     return draft
         return None
+
+
+def _when(entry: Entry) -> tuple[int, int]:
+    return entry.began, entry.event
 
 
 def _decides(call: ModelCall) -> bool:

@@ -6,7 +6,11 @@ tape, in its turn; in replay nobody is at the other end.
 
 from __future__ import annotations
 
+import contextlib
 import io
+import mmap
+import re
+import weakref
 from collections.abc import Callable, Iterable
 from functools import partial
 from types import ModuleType
@@ -21,6 +25,7 @@ from reenact.tape.event import Kind
 from reenact.tape.redact import PLACEHOLDER
 
 _PLACEHOLDER = PLACEHOLDER.encode()
+_FILLED = re.compile(re.escape(_PLACEHOLDER) + rb"\*+|\*{8,}")  # a credential, in a message of the size that it had
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode_message = msgspec.msgpack.Decoder(bytes | None).decode
@@ -38,13 +43,23 @@ class Channels:
         return {
             "multiprocessing.connection": self._meet_connections,
             "multiprocessing.synchronize": partial(_meet_semaphores, self),
+            "multiprocessing.managers": self._meet_managers,
             "multiprocessing.heap": partial(self._meet_memory, "Arena"),
             "multiprocessing.shared_memory": partial(self._meet_memory, "SharedMemory"),
         }
 
+    @property
+    def replaying(self) -> bool:
+        """Whether nobody is at the other end."""
+        return self._processes.replaying
+
     def lane(self) -> Lane | None:
         """The lane of the calling code, if that is in this run."""
         return self._processes.lane()
+
+    def leaves(self) -> None:
+        """Something goes to another process."""
+        self._processes.leaves()
 
     def ask(self, lane: Lane, kind: Kind, name: str, perform: Callable[[], Any], body: bytes = b"") -> bytes:
         """What `perform` gives, as it stands on tape."""
@@ -60,6 +75,8 @@ class Channels:
         patches.set(connection, "_recv_bytes", self._receiving(connection._recv_bytes))
         patches.function(module, "wait", self._waiting(module.wait))
         patches.set(module, "SocketClient", self._connecting(module.SocketClient, module.Pipe))
+        listener = module.SocketListener
+        patches.set(listener, "accept", self._accepting(listener.accept, module.Pipe))
 
     def _sending(self, real: Callable[..., None]) -> Callable[..., None]:
         def _send_bytes(self_: Any, buf: Any) -> None:
@@ -67,6 +84,7 @@ class Channels:
             if lane is None:
                 real(self_, buf)
                 return
+            self.leaves()
             self.ask(lane, Kind.PIPE, "send to a process", lambda: real(self_, buf), self._compared(bytes(buf)))
 
         return _send_bytes
@@ -116,9 +134,20 @@ class Channels:
 
         return SocketClient
 
+    def _accepting(self, real: Callable[[Any], Any], make: Callable[[], tuple[Any, Any]]) -> Callable[[Any], Any]:
+        def accept(self_: Any) -> Any:
+            lane = self.lane()
+            if lane is None:
+                return real(self_)
+            made: list[Any] = []
+            self.ask(lane, Kind.PIPE, "accept a process", lambda: made.append(real(self_)))
+            return made[0] if made else make()[0]
+
+        return accept
+
     def _compared(self, message: bytes) -> bytes:
         """What is compared of a message. Where a credential is in it, a pickle says how long that is."""
-        cleaned = self._processes.clean(message)
+        cleaned = _FILLED.sub(_PLACEHOLDER, self._processes.clean(message))
         if _PLACEHOLDER not in cleaned:
             return message
         import pickletools  # hardly ever needed
@@ -127,7 +156,27 @@ class Channels:
             told = [f"{op.name} {arg!r}" for op, arg, _ in pickletools.genops(message) if op.name != "FRAME"]
         except ValueError:  # it is no pickle
             return cleaned
-        return self._processes.clean("\n".join(told).encode())
+        return _FILLED.sub(_PLACEHOLDER, self._processes.clean("\n".join(told).encode()))
+
+    # Managers
+
+    def _meet_managers(self, module: ModuleType, patches: Patches) -> None:
+        """A manager's objects are known by their addresses. Here, by numbers that are the same in every run."""
+        numbers: dict[int, tuple[weakref.ref[Any], int]] = {}
+
+        def number(thing: Any) -> int:
+            lane = self.lane()
+            if lane is None:
+                return id(thing)
+            known, own = numbers.get(id(thing), (None, 0))
+            if known is None or known() is not thing:
+                own = lane.mark()
+                with contextlib.suppress(TypeError):  # one without weak references is asked for once, when it is made
+                    numbers[id(thing)] = weakref.ref(thing), own
+            return own
+
+        vars(module)["id"] = number
+        patches.on_undo(lambda: vars(module).pop("id"))
 
     # Memory
 
@@ -136,16 +185,36 @@ class Channels:
         real = holder.__init__
 
         def __init__(self_: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807  it takes the place of one
-            lane = self.lane()
-            attached = kind == "SharedMemory" and not (kwargs.get("create") or args[1:2] == (True,))
-            if lane is not None and attached:
-                self._processes.memory.made(lane, None)
-            real(self_, *args, **kwargs)
-            if lane is not None and not attached:
-                self._processes.memory.made(lane, self_)
+            lane, memory = self.lane(), self._processes.memory
+            found = kind == "Arena" and (kwargs.get("fd", -1) != -1 or args[1:2] not in {(), (-1,)})
+            found = found or (kind == "SharedMemory" and not (kwargs.get("create") or args[1:2] == (True,)))
+            if lane is None or not (found and self.replaying):
+                real(self_, *args, **kwargs)
+            elif kind == "Arena":
+                real(self_, args[0])  # and not that of another process
+            else:
+                _stand_in(self_, args[0] if args else kwargs["name"], memory.size_of_next(lane))
+            if lane is not None:
+                memory.made(lane, self_, found=found)
 
         __init__.__wrapped__ = real  # type: ignore[attr-defined]
         patches.set(holder, "__init__", __init__)
+        if kind == "SharedMemory":
+            patches.set(holder, "unlink", self._unlinking(holder.unlink))
+
+    def _unlinking(self, real: Callable[[Any], None]) -> Callable[[Any], None]:
+        def unlink(self_: Any) -> None:
+            with contextlib.suppress(FileNotFoundError) if self.replaying else contextlib.nullcontext():
+                real(self_)
+
+        return unlink
+
+
+def _stand_in(shared: Any, name: str, size: int) -> None:
+    """As `SharedMemory.__init__` leaves it, with memory that is nobody else's."""
+    shared._name = f"/{name}" if shared._prepend_leading_slash else name
+    shared._mmap = mmap.mmap(-1, size)
+    shared._size, shared._buf = size, memoryview(shared._mmap)
 
 
 def _meet_semaphores(channels: Channels, module: ModuleType, patches: Patches) -> None:

@@ -1,7 +1,8 @@
 """The seam in the processes of multiprocessing, and so of pools of them: their start and their end.
 
 A process is on tape as its program sees it: when it was started and how it ended, and (`channels.py`) what came from
-it. In replay none is started. What its program sends to it is compared with what it sent then.
+it. What its program sends to it is compared with what it sent then. What it does itself is on tape, too, and in replay
+it is started again, to do that by itself: nothing passes between it and the program but what is on tape.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import sys
 import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol
 
@@ -23,11 +25,13 @@ from reenact.engine.call import Call
 from reenact.engine.crossing import Answer, Crossing
 from reenact.engine.divergence import Datum, Divergence, What
 from reenact.engine.lane import Lane, get_lane, muted
-from reenact.engine.session import Session
+from reenact.engine.place import is_bottom
+from reenact.engine.session import Birth, Session
 from reenact.errors import DivergenceError
 from reenact.seams.concurrency.identity import meet_hash
 from reenact.seams.concurrency.memory import Memory
 from reenact.seams.patch import Patches
+from reenact.seams.sockets.watch import letting_local
 from reenact.seams.system.children import Children
 from reenact.tape.event import Failed, Kind, PartKind
 
@@ -41,27 +45,30 @@ _encode, _decode = msgspec.msgpack.Encoder().encode, msgspec.msgpack.Decoder(int
 
 
 class Joining(Protocol):
-    """What a process gets along when it is started. It is pickled with what a fresh one is to do, before the rest."""
+    """What a process gets along when it is started. In a fresh one it is unpickled first, and so begins the session."""
 
-    def recorded(self) -> AbstractContextManager[None]:
-        """What happens inside, in that process, is on a tape of its own. Never raises."""
+    def begin(self) -> None:
+        """This process is a fork, and begins a session of its own. Never raises."""
+
+    def starting(self, descriptors: list[int]) -> AbstractContextManager[None]:
+        """It is started inside of this. A fresh process gets `descriptors` along, to which more may be added."""
+
+    def await_end(self) -> None:
+        """The process has ended as its program sees it: gives it a moment to come to that end (replay)."""
 
 
-Offspring = Callable[[str], Joining]
+Offspring = Callable[[Birth], Joining | None]
+"""What a process gets along that is started now; None when the tape has nothing of it (replay)."""
 
 
 class Processes:
-    """The processes that one run starts. `offspring` makes what they get along (recording)."""
+    """The processes that one run starts. `offspring` makes what they get along."""
 
     def __init__(self, session: Session, children: Children, offspring: Offspring | None = None) -> None:
-        self.join(session, children)
-        self._offspring = offspring
-
-    def join(self, session: Session, children: Children) -> None:
-        """This is a process that was started, and a run of its own from now on."""
         self._session = session
         self._children = children
-        self._offspring = None
+        self.offspring = offspring
+        self._given: Joining | None = None
         self.memory = Memory(session)
 
     def lane(self) -> Lane | None:
@@ -78,6 +85,11 @@ class Processes:
         """What `perform` gives now, or what it gave in the recording; and the event's number."""
         crossing = Crossing.begin(lane, Call(kind, name, body=body), _revive)
         return crossing.event, crossing.pull(lambda: Answer(PartKind.VALUE, perform())).data
+
+    def leaves(self) -> None:
+        """Something goes to another process, which may be the end of this one: what was before it is on disk."""
+        if self._session.recording and self._session.main.path != "0":
+            self._session.spill()
 
     def heard(self, event: int) -> None:
         """Something has come from another process, and it may have changed files before."""
@@ -97,6 +109,8 @@ class Processes:
         return {
             **dict.fromkeys(STARTERS, self._meet_popen),
             "multiprocessing.process": self._meet_process,
+            "multiprocessing.spawn": self._meet_spawn,
+            "multiprocessing.util": self._meet_util,
             "multiprocessing.resource_tracker": self._meet_tracker,
         }
 
@@ -104,7 +118,8 @@ class Processes:
         """`multiprocessing.process`: its processes stand in a set, and are asked in that order whether they live."""
         process = module.BaseProcess
         meet_hash(process, patches)
-        patches.set(process, "_bootstrap", _recorded(process._bootstrap))
+        is_bottom(process._bootstrap.__code__)
+        patches.set(process, "_bootstrap", self._beginning(process._bootstrap))
 
     def _meet_popen(self, module: ModuleType, patches: Patches) -> None:
         """`multiprocessing.popen_fork`, `.popen_spawn_posix` and `.popen_forkserver`."""
@@ -117,8 +132,24 @@ class Processes:
     def _meet_tracker(self, module: ModuleType, patches: Patches) -> None:
         """`multiprocessing.resource_tracker`: a process that clears up after others, and is none of the program's."""
         tracker = module.ResourceTracker
-        for name in ("ensure_running", "_send"):
-            patches.set(tracker, name, self._below(getattr(tracker, name)))
+        patches.set(tracker, "_send", self._below(tracker._send))
+        patches.set(tracker, "ensure_running", self._tracking(tracker.ensure_running))
+
+    def _meet_util(self, module: ModuleType, patches: Patches) -> None:
+        """`multiprocessing.util`: finalizers ask whether this is their process, by a function that is bound already."""
+        call = module.Finalize.__call__
+        bound = tuple(os.getpid if each is _real.getpid else each for each in call.__defaults__)
+        patches.set(call, "__defaults__", bound)
+
+    def _meet_spawn(self, module: ModuleType, patches: Patches) -> None:
+        """`multiprocessing.spawn`: what a fresh process is told first."""
+        real = module.get_preparation_data
+
+        def get_preparation_data(name: str) -> dict[str, Any]:
+            told: dict[str, Any] = real(name)
+            return told if self._given is None else {_JOINS: self._given, **told}
+
+        patches.function(module, "get_preparation_data", get_preparation_data)
 
     def _starting(self, real: Callable[..., None], util: ModuleType) -> Callable[..., None]:
         def _launch(self_: Any, process: Any) -> None:
@@ -127,41 +158,72 @@ class Processes:
                 real(self_, process)
                 return
             vars(self_)[_NAME] = process.name
-            started = False
-
-            def perform() -> bytes:
-                nonlocal started
-                started = True
-                self._give_along(process)
-                try:
-                    real(self_, process)
-                finally:
-                    vars(process).pop(_JOINS, None)
-                return b"%d" % self_.pid
-
+            birth = Birth(lane.path_of_child(), process.name, self._session.began)
             if self_.method == "forkserver":
                 util.get_temp_dir()  # where the server listens: the program clears it up
             self._children.before()
-            _, pid = self.ask(lane, Kind.PROCESS, f"start {process.name}", _about(self_, process), perform)
-            if not started:
-                self_.pid = int(pid)
+            crossing = Crossing.begin(
+                lane, Call(Kind.PROCESS, f"start {process.name}", body=_about(self_, process)), _revive
+            )
+            # before anybody else goes on, in a recording as in replay: a fork has all that its program knows by then
+            failed = self._launched(real, self_, process, birth) if crossing.served is None else None
+            if crossing.served is not None:
+                self._launched_again(real, self_, process, birth)
+
+            def perform() -> Answer:
+                if failed is not None:
+                    raise failed
+                return Answer(PartKind.VALUE, b"%d" % self_.pid)
+
+            told = crossing.pull(perform).data
+            if crossing.served is not None:
+                self_.pid = int(told)
                 self._session.stand_ins.add(self_.pid)
-                self_.sentinel, other = os.pipe()
-                self_.finalizer = weakref.finalize(self_, util.close_fds, self_.sentinel, other)
+                if not hasattr(self_, "sentinel"):
+                    self_.sentinel, other = os.pipe()
+                    self_.finalizer = weakref.finalize(self_, util.close_fds, self_.sentinel, other)
 
         return _launch
 
-    def _give_along(self, process: Any) -> None:
-        if self._offspring is None:
-            return
+    def _launched(self, real: Callable[..., None], popen: Any, process: Any, birth: Birth) -> BaseException | None:
+        """Starts a process; what that raised, if anything."""
+        with muted():
+            try:
+                joining = self._joining(birth)
+                with joining.starting(getattr(popen, "_fds", [])) if joining is not None else nullcontext():
+                    self._start(real, popen, process, joining)
+            except BaseException as error:  # noqa: BLE001  it is the program's, in its turn
+                return error
+        return None
+
+    def _launched_again(self, real: Callable[..., None], popen: Any, process: Any, birth: Birth) -> None:
+        """Starts a process of the recorded run again, if there is anything of it on tape (replay)."""
+        with muted():
+            joining = self._joining(birth)
+            if joining is None:
+                return
+            try:
+                with joining.starting(getattr(popen, "_fds", [])), letting_local():
+                    self._start(real, popen, process, joining)
+                if popen.method != "forkserver":
+                    os.waitpid(popen.pid, 0)  # it has forked, so that its end is no event in the life of the program
+                vars(popen)[_JOINS] = joining
+            except Exception as error:  # noqa: BLE001  a fault of ours never reaches the agent
+                self._session.fault(error)
+
+    def _joining(self, birth: Birth) -> Joining | None:
         try:
-            joining = self._offspring(process.name)
+            return self.offspring(birth) if self.offspring is not None else None
         except Exception as error:  # noqa: BLE001  a fault of ours never reaches the agent
             self._session.fault(error)
-            return
-        state = {_JOINS: joining, **vars(process)}  # what is unpickled first is in place for the rest
-        vars(process).clear()
-        vars(process).update(state)
+            return None
+
+    def _start(self, real: Callable[..., None], popen: Any, process: Any, joining: Joining | None) -> None:
+        self._given = joining
+        try:
+            real(popen, process)
+        finally:
+            self._given = None
 
     def _polling(self, real: Callable[..., int | None]) -> Callable[..., int | None]:
         def poll(self_: Any, flag: int = os.WNOHANG) -> int | None:
@@ -182,6 +244,9 @@ class Processes:
         event, told = self.ask(lane, Kind.EXIT, f"{verb} {vars(popen)[_NAME]}", b"", lambda: _encode(real()))
         popen.returncode = _decode(told)
         if popen.returncode is not None:
+            if _JOINS in vars(popen):
+                with muted():
+                    vars(popen).pop(_JOINS).await_end()
             self._children.over(event)
             self.memory.heard(event)
         return popen.returncode  # type: ignore[no-any-return]
@@ -195,16 +260,31 @@ class Processes:
         method.__name__ = real.__name__
         return method
 
+    def _tracking(self, real: Callable[..., None]) -> Callable[..., None]:
+        def ensure_running(self_: Any) -> None:
+            if not self.replaying:
+                with muted():
+                    real(self_)
+            elif self_._fd is None:  # what a fresh process is given to write to
+                self_._fd = os.open(os.devnull, os.O_WRONLY)
 
-def _recorded(real: Callable[..., int]) -> Callable[..., int]:
-    """All that a process does, in that process."""
+        return ensure_running
 
-    def _bootstrap(self: Any, *args: Any, **kwargs: Any) -> int:
-        joining: Joining | None = vars(self).pop(_JOINS, None)
-        with joining.recorded() if joining is not None else nullcontext():
-            return real(self, *args, **kwargs)
+    def _beginning(self, real: Callable[..., int]) -> Callable[..., int]:
+        """All that a process does, in that process. A fork begins its session here, a fresh one has begun it."""
 
-    return _bootstrap
+        def _bootstrap(self_: Any, *args: Any, **kwargs: Any) -> int:
+            if self._given is not None:
+                joining, self._given = self._given, None
+                joining.begin()
+            if self.replaying and (folder := self_._config.get("tempdir")):
+                with muted():  # its parent made it, and has it for itself
+                    Path(folder).mkdir(mode=0o700, exist_ok=True)
+            status = real(self_, *args, **kwargs)
+            self._session.leaving = status
+            return status
+
+        return _bootstrap
 
 
 def meet_shared(module: ModuleType, patches: Patches) -> None:

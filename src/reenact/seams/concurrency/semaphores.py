@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _multiprocessing  # type: ignore[import-not-found]
+import itertools
 from collections.abc import Callable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from reenact.tape.event import Kind
 if TYPE_CHECKING:
     from reenact.seams.concurrency.channels import Channels
 
+_COUNT = itertools.count()
 _RECURSIVE = 0  # the kind that its owner may acquire again
 
 _decode = msgspec.msgpack.Decoder(int).decode
@@ -32,6 +34,20 @@ class _SemLock(_multiprocessing.SemLock):  # type: ignore[misc]
     _channels: Channels
     _held = 0
     _owner = 0
+    _known_as = ""
+
+    @classmethod
+    def _rebuild(cls, handle: int, kind: int, maxvalue: int, name: str) -> _SemLock:
+        """That of another process, in a fresh one. In replay that may have ended by now, and nobody needs it."""
+        if not cls._channels.replaying:
+            return super()._rebuild(handle, kind, maxvalue, name)  # type: ignore[no-any-return]
+        made = cls(kind, 1, maxvalue, f"/reenact-{_real.getpid()}-{next(_COUNT)}", True)  # noqa: FBT003  it has no name
+        made._known_as = name
+        return made
+
+    @property
+    def name(self) -> str | None:
+        return self._known_as or super().name
 
     def acquire(self, block: bool = True, timeout: float | None = None) -> bool:  # noqa: FBT001, FBT002  as the real one
         if self._channels.lane() is None:
@@ -48,6 +64,7 @@ class _SemLock(_multiprocessing.SemLock):  # type: ignore[misc]
             return
         if self.kind == _RECURSIVE and not self._is_mine():
             raise AssertionError("attempt to release recursive lock not owned by thread")
+        self._channels.leaves()
         self._ask("release a semaphore", super().release)
         self._held -= 1
 

@@ -7,7 +7,9 @@ cannot be got round. A recording has none, because with one in place every look 
 from __future__ import annotations
 
 import _socket
+import contextlib
 import sys
+from collections.abc import Iterator
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -31,12 +33,15 @@ class _Watch:
         self.added = False
         self.closed = False
         self.whole: Session | None = None
+        self.let = False
         self.own: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()  # the port or path of each socket that listens
 
     def __call__(self, event: str, args: tuple[Any, ...]) -> None:
         if event not in _EVENTS or (event in _LOOK_UPS and args and _is_address(args[0])):
             return
         if event in _CONNECTING and (args[1] is None or is_own(args[1])):
+            return
+        if self.let and event in _CONNECTING and isinstance(args[1], str | bytes):
             return
         lane = get_lane()
         session = lane.session if lane is not None and lane.session is not None else self.whole
@@ -61,6 +66,16 @@ def watch(whole: Session | None = None, *, closed: bool = False) -> None:
     if closed and not _watch.added:
         _watch.added = True
         sys.addaudithook(_watch)
+
+
+@contextlib.contextmanager
+def letting_local() -> Iterator[None]:
+    """Inside of this, connections by a path of this machine are our own: to the server that forks processes."""
+    _watch.let = True
+    try:
+        yield
+    finally:
+        _watch.let = False
 
 
 def owns(sock: Any, address: Any) -> None:
@@ -119,5 +134,5 @@ def _tell(session: Session, event: str, args: tuple[Any, ...]) -> None:
 def _refuse(session: Session | None, event: str, args: tuple[Any, ...]) -> None:
     target = _target(event, args)
     if session is not None:
-        session.latch(Divergence(What.SOCKET, "0", actual=Datum("socket", f"{event} {target}")))
+        session.latch(Divergence(What.SOCKET, session.main.path, actual=Datum("socket", f"{event} {target}")))
     raise DivergenceError(f"no network in replay: {event} {target}")

@@ -11,7 +11,7 @@ import json
 import os
 import shlex
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, Protocol
 
@@ -25,13 +25,15 @@ from reenact.engine.lane import Lane, current, get_lane, muted
 from reenact.engine.session import Session
 from reenact.errors import DivergenceError
 from reenact.seams.patch import Patches
-from reenact.tape.event import Failed, Kind, PartKind
+from reenact.seams.system.joining import Join, Joined, Joins, Start
+from reenact.tape.event import Child, Failed, Kind, PartKind
 from reenact.tape.redact import PLACEHOLDER, is_secret_name, redact_content, secrets_of
 
 _SERVED = "_reenact_served"  # on a Popen that stands for a child of the recorded run
-_MAY_END = (Kind.PROCESS, Kind.EXIT)
+_JOINED = "_reenact_joined"  # on a Popen, the Pythons that have joined the run by it
 _READ_BYTES = 65536
 _MAX_SHOWN = 200
+_PLACEHOLDER = PLACEHOLDER.encode()
 
 
 class Others(Protocol):
@@ -59,9 +61,9 @@ class _Told(msgspec.Struct, array_like=True):
 _encode, _decode = msgspec.msgpack.Encoder().encode, msgspec.msgpack.Decoder(_Told).decode
 
 
-def install(patches: Patches, session: Session, others: Others | None) -> Children:
-    """Meets `subprocess`, and what is made of it, and `os.system`."""
-    seam = Children(session, others)
+def install(patches: Patches, session: Session, others: Others | None, join: Join | None = None) -> Children:
+    """Meets `subprocess`, and what is made of it, and `os.system`. `join` lets Pythons record themselves."""
+    seam = Children(session, others, join)
     popen = subprocess.Popen
     patches.set(subprocess, "io", SimpleNamespace(**{**vars(io), "open": seam.open_pipe}))
     patches.set(popen, "_execute_child", seam.starting(popen._execute_child))  # type: ignore[attr-defined]
@@ -109,9 +111,10 @@ def _untaped(real: Callable[..., Any], whose: int, replay: str) -> Callable[...,
 class Children:
     """The child processes of one run."""
 
-    def __init__(self, session: Session, others: Others | None) -> None:
+    def __init__(self, session: Session, others: Others | None, join: Join | None = None) -> None:
         self._session = session
-        self._others = others
+        self.others = others
+        self._joins = Joins(session, join)
         self._secrets = secrets_of(os.environ)
 
     def _lane(self) -> Lane | None:
@@ -125,49 +128,78 @@ class Children:
     def blanked(self, data: bytes) -> bytes:
         """What may be on tape of it, as long as it is: a pickle, say, holds the lengths of its texts."""
         for secret in self._secrets:
-            data = data.replace(secret, b"*" * len(secret))
+            data = data.replace(secret, filled(len(secret)))
         return data
 
     def _kept(self, text: str | bytes | None) -> bytes | None:
         data = _bytes(text)
         return None if data is None else self.clean(data)
 
-    def ask(self, lane: Lane, kind: Kind, what: str, body: bytes, perform: Callable[[], bytes]) -> bytes:
-        """What `perform` gives now, or what it gave in the recording."""
+    def ask(self, lane: Lane, kind: Kind, what: str, body: bytes, perform: Callable[[], bytes]) -> tuple[int, bytes]:
+        """The event, and what `perform` gives now, or gave in the recording."""
 
         def answer() -> Answer:
             data = perform()
             return Answer(PartKind.VALUE, data, lambda: self.clean(data))
 
+        crossing = self._begin(lane, kind, what, body)
+        return crossing.event, crossing.pull(answer).data
+
+    def _begin(self, lane: Lane, kind: Kind, what: str, body: bytes) -> Crossing:
         name = self.clean(what.encode("utf-8", "backslashreplace")).decode()
-        if kind is Kind.PROCESS:
-            self.before()
-        crossing = Crossing.begin(lane, Call(kind, name, body=self.clean(body)), revive)
-        data = crossing.pull(answer).data
-        if kind in _MAY_END:
-            self.over(crossing.event)
-        return data
+        return Crossing.begin(lane, Call(kind, name, body=self.clean(body)), revive)
+
+    def start(self, lane: Lane, verb: str, start: Start, real: Callable[[Start], int]) -> tuple[int, list[Child], int]:
+        """What `real` gives, or gave in the recording; the Pythons that have joined the run by it; and the event."""
+        name = shown(start.args)
+        joined = Joined(start, [])
+
+        def perform() -> Answer:
+            nonlocal joined
+            joined = self._joins.ask(lane, start)
+            return Answer(PartKind.VALUE, b"%d" % real(joined.start))
+
+        self.before()
+        crossing = self._begin(lane, Kind.PROCESS, f"{verb} `{name}`", command_of(start))
+        given = int(crossing.pull(perform).data)
+        children = self._joins.began(lane, crossing, joined)
+        self.over(crossing.event)
+        if self._session.recording:
+            frame = _real.getframe(2)
+            if joined.why:
+                self._session.note("child", f"`{name}` is not recorded itself: {joined.why}", frame)
+            if start.ours and not children:
+                what = f"what `{name}` writes past this program, to its own output, is not on tape"
+                self._session.note("child", what, frame)
+        return given, children, crossing.event
+
+    def ended(self, children: list[Child], event: int, status: int | None) -> None:
+        """A child has ended, as the run knows by that event; or it has not, where there is no status."""
+        self.over(event)
+        if status is not None:
+            self._joins.ended(children, event, status)
+
+    def _told(self, lane: Lane, child: Any, verb: str, body: bytes, perform: Callable[[], bytes]) -> _Told:
+        """What waiting for a child gives, or gave."""
+        event, data = self.ask(lane, Kind.EXIT, f"{verb} `{shown(child.args)}`", body, perform)
+        told = _decode(data)
+        self.ended(vars(child).get(_JOINED, []), event, told.status)
+        return told
 
     def before(self) -> None:
         """A child is about to be started."""
-        if self._others is not None:
-            self._others.before_child()
+        if self.others is not None:
+            self.others.before_child()
 
     def heard(self, event: int) -> None:
         """One that goes on has told something, by that event."""
-        if self._others is not None:
-            self._others.meanwhile(event)
+        if self.others is not None:
+            self.others.meanwhile(event)
 
     def over(self, event: int) -> None:
         """A child has ended, or may have: by that event the run knows."""
-        if self._others is not None:
-            self._others.after_child(event)
-
-    def tell_unseen(self, name: str) -> None:
-        """A child has our own output as its own."""
-        if self._session.recording:
-            what = f"what `{name}` writes past this program, to its own output, is not on tape"
-            self._session.note("child", what, _real.getframe(2))
+        if self.others is not None:
+            self.others.after_child(event)
 
     # Beginning and end
 
@@ -179,8 +211,9 @@ class Children:
             if lane is None:
                 real(self_, args, executable, *rest)
                 return
-            _preexec, _close, _pass, cwd, env, _info, _flags, shell, *pipes = rest
-            body = command_of(args, executable, cwd, env, shell=shell)
+            preexec, close, passed, cwd, env, info, flags, shell, *pipes = rest
+            ours = not {-1, 1, 2}.isdisjoint((pipes[3], pipes[5]))
+            start = Start(args, executable, cwd, env, bool(shell), ours=ours)
             name = shown(args)
             for stream in ("stdin", "stdout", "stderr"):
                 pipe = _raw(getattr(self_, stream))
@@ -188,17 +221,16 @@ class Children:
                     pipe.label = f"{stream} of `{name}`"
             started = False
 
-            def perform() -> bytes:
+            def perform(how: Start) -> int:
                 nonlocal started
                 started = True
-                real(self_, args, executable, *rest)
-                return str(self_.pid).encode()
+                real(self_, how.args, executable, preexec, close, passed, cwd, how.env, info, flags, shell, *pipes)
+                return int(self_.pid)
 
-            pid = self.ask(lane, Kind.PROCESS, f"start `{name}`", body, perform)
-            if -1 in (pipes[3], pipes[5]):
-                self.tell_unseen(name)
+            pid, children, _ = self.start(lane, "start", start, perform)
+            setattr(self_, _JOINED, children)
             if not started:
-                self_.pid, self_._child_created = int(pid), True
+                self_.pid, self_._child_created = pid, True
                 setattr(self_, _SERVED, True)
                 self._session.stand_ins.add(self_.pid)
                 self_._close_pipe_fds(*pipes[:6])
@@ -219,7 +251,7 @@ class Children:
                 except subprocess.TimeoutExpired:
                     return _encode(_Told(None, expired=True))
 
-            told = _decode(self.ask(lane, Kind.EXIT, f"wait for `{shown(self_.args)}`", b"", perform))
+            told = self._told(lane, self_, "wait for", b"", perform)
             if told.expired:
                 raise subprocess.TimeoutExpired(self_.args, timeout or 0)
             self_.returncode = told.status
@@ -237,8 +269,8 @@ class Children:
                     self_.returncode = kwargs.get("_deadstate", args[0] if args else None)
                     return self_.returncode  # type: ignore[no-any-return]  # a finalizer asks, and nobody was started
                 return real(self_, *args, **kwargs)
-            what = f"ask for the end of `{shown(self_.args)}`"
-            self_.returncode = _decode(self.ask(lane, Kind.EXIT, what, b"", lambda: _encode(_Told(real(self_))))).status
+            told = self._told(lane, self_, "ask for the end of", b"", lambda: _encode(_Told(real(self_))))
+            self_.returncode = told.status
             return self_.returncode  # type: ignore[no-any-return]
 
         return _internal_poll
@@ -264,12 +296,11 @@ class Children:
                 return _encode(_Told(self_.returncode, out=out, err=err))
 
             sent = _bytes(input) or b""
-            data = self.ask(lane, Kind.EXIT, f"communicate with `{shown(self_.args)}`", sent, perform)
+            told = self._told(lane, self_, "communicate with", sent, perform)
             if live:
                 if isinstance(live[0], subprocess.TimeoutExpired):
                     raise live[0]
                 return live[0]
-            told = _decode(data)
             if told.expired:
                 raise subprocess.TimeoutExpired(self_.args, orig_timeout, output=told.out, stderr=told.err)
             for file in filter(None, (self_.stdin, self_.stdout, self_.stderr)):
@@ -289,10 +320,10 @@ class Children:
             lane = self._lane()
             if lane is None:
                 return real(command)
-            name = shown(command)
-            self.tell_unseen(name)
-            body = command_of(command, None, None, None, shell=True)  # noqa: S604  it is not called
-            return int(self.ask(lane, Kind.PROCESS, f"os.system `{name}`", body, lambda: b"%d" % real(command)))
+            start = Start(command, shell=True, ours=True)  # noqa: S604  it is not called
+            status, children, event = self.start(lane, "os.system", start, lambda how: real(how.args))
+            self.ended(children, event, os.waitstatus_to_exitcode(status))
+            return status
 
         return system
 
@@ -352,14 +383,14 @@ class _Pipe(io.RawIOBase):
         if lane is None:
             return self._under.write(sent)
         what = f"write to {self.label}"
-        return int(self._children.ask(lane, Kind.PIPE, what, sent, lambda: b"%d" % self._under.write(sent)))
+        return int(self._children.ask(lane, Kind.PIPE, what, sent, lambda: b"%d" % self._under.write(sent))[1])
 
     def _next(self, size: int) -> bytes:
         lane = self._children._lane()
         return (
             self._read(size)
             if lane is None
-            else self._children.ask(lane, Kind.PIPE, f"read {self.label}", b"", lambda: self._read(size))
+            else self._children.ask(lane, Kind.PIPE, f"read {self.label}", b"", lambda: self._read(size))[1]
         )
 
     def _read(self, size: int) -> bytes:
@@ -369,27 +400,29 @@ class _Pipe(io.RawIOBase):
         return data
 
 
+def filled(size: int) -> bytes:
+    """What stands for a credential of that size, where its size counts."""
+    return _PLACEHOLDER + b"*" * (size - len(_PLACEHOLDER)) if size >= len(_PLACEHOLDER) else b"*" * size
+
+
 def _raw(file: Any) -> _Pipe | None:
     while file is not None and not isinstance(file, _Pipe):
         file = getattr(file, "buffer", None) or getattr(file, "raw", None)
     return file
 
 
-def _words(args: Any) -> list[str]:
-    return [os.fsdecode(args)] if isinstance(args, str | bytes | os.PathLike) else [os.fsdecode(word) for word in args]
-
-
 def shown(args: Any) -> str:
     """A command as one would type it, on one line, and not too long."""
-    words = _words(args)
+    words = Start(args).words
     text = words[0] if len(words) == 1 else shlex.join(words)
     text = " ".join(text.split())
     return text if len(text) <= _MAX_SHOWN else text[: _MAX_SHOWN - 1] + "…"
 
 
-def command_of(args: Any, executable: Any, cwd: Any, env: Mapping[Any, Any] | None, *, shell: bool) -> bytes:
+def command_of(start: Start) -> bytes:
     """All that says what is started; of the environment what is other than this program's own."""
-    about: dict[str, Any] = {"args": _words(args), "shell": bool(shell)}
+    about: dict[str, Any] = {"args": start.words, "shell": start.shell}
+    executable, cwd, env = start.executable, start.cwd, start.env
     if executable is not None:
         about["executable"] = os.fsdecode(executable)
     if cwd is not None:

@@ -31,12 +31,12 @@ _collect, _get_count, _isenabled = gc.collect, gc.get_count, gc.isenabled
 _get_threshold, _set_threshold = gc.get_threshold, gc.set_threshold
 
 
-def start(session: Session, patches: Patches) -> None:
+def start(session: Session, patches: Patches) -> Collector:
     """Takes the collector over for a run that is the whole process."""
-    tape = session.plan.prefix
-    collector = _Collector(session)
+    collector = Collector(session)
     collector.install(patches)
-    session.collect = collector.collect_when_due if tape is None else collector.collect_as_on(tape)
+    collector.take()
+    return collector
 
 
 class _Speck:
@@ -48,7 +48,7 @@ class _Speck:
         self._what = None
 
 
-class _Collector:
+class Collector:
     """The collector of this process: who it runs for, and what the program believes of it."""
 
     def __init__(self, session: Session) -> None:
@@ -71,9 +71,15 @@ class _Collector:
         patches.set(gc, "callbacks", theirs)
         patches.on_undo(lambda: self._give_back(theirs))
         os.register_at_fork(after_in_child=self._release)
-        _collect(0)  # the run begins with no objects made, however it was begun
-        self._put_off()
         self._callbacks[:] = [self._told(theirs)]
+
+    def take(self) -> None:
+        """A run begins, in this process or in a fork of it."""
+        self._released = False
+        _collect(0)  # it begins with no objects made, however it was begun
+        self._put_off()
+        tape = self._session.plan.prefix
+        self._session.collect = self.collect_when_due if tape is None else self.collect_as_on(tape)
 
     # The places of a run
 

@@ -33,6 +33,7 @@ _BLOCK = 1024 * 1024
 _BEHIND_NS = 20_000_000  # file systems read a clock that goes on by ticks, so a file may seem older than it is
 _DATABASE = b"SQLite format 3\0"
 _MACHINE = ("/proc/", "/sys/", "/dev/", "/run/")
+_OF_PROCESSES = "/pymp-"  # a folder in which multiprocessing listens
 _LOOKS = ("stat", "lstat", "access", "readlink")
 _LISTS = ("listdir", "scandir")
 _CHANGES = ("remove", "unlink", "rmdir", "mkdir", "truncate", "utime", "chmod", "mkfifo")
@@ -46,14 +47,18 @@ class Files:
     def __init__(self, session: Session, store: Path) -> None:
         self._session = session
         self._secrets = secrets_of(os.environ)
+        self._outside = not_the_runs(store)
+        self.take()
+
+    def take(self, *, among: bool = False) -> None:
+        """A run begins, in this process or in a fork of it, and has seen nothing yet. `among`: others are there."""
         self._seen: dict[str, bool] = {}  # path -> whether its content is on tape, too
         self._kept: set[bytes] = set()
         self._touched: dict[str, None] = {}
         self._known: dict[str, tuple[int, ...]] = {}
         self._last_child = -1
-        self._first_child = 0
+        self._first_child = _real.time_ns() - _BEHIND_NS if among else 0
         self._owner = _real.getpid()
-        self._outside = not_the_runs(store)
 
     def install(self, patches: Patches) -> None:
         """Meets what opens, looks at, lists and changes files."""
@@ -70,6 +75,10 @@ class Files:
                 patches.function(os, name, self._before(getattr(os, name), self.touch))
         for name in _CHANGES_TWO:
             patches.function(os, name, self._before(getattr(os, name), self.touch, self.touch))
+
+    def outside(self, path: str) -> bool:
+        """Whether what stands there is no state of the run."""
+        return path.startswith(self._outside)
 
     # What the run does
 
@@ -132,7 +141,7 @@ class Files:
 
     def _made_by_child(self, found: Saw) -> bool:
         """Whether what the run finds has come to be only since it started its first child."""
-        if self._last_child < 0 or found.kind != Sight.FILE:
+        if self._last_child < 0 or not self._first_child or found.kind != Sight.FILE:
             return False
         try:
             return _stat(found.path).st_ctime_ns >= self._first_child
@@ -142,6 +151,7 @@ class Files:
     # What is there
 
     def _saw(self, path: str, found: Saw) -> None:
+        self._known[path] = _signature(path)
         if path not in self._seen and self._made_by_child(found):
             self._session.keep(Saw(path, Sight.NOTHING))
             self._session.keep(Changed(self._last_child, self._state(path, content=True)))
@@ -220,7 +230,8 @@ class Files:
         try:
             if not any(kwargs.get(name) is not None for name in ("dir_fd", "src_dir_fd", "dst_dir_fd")):
                 absolute = _absolute(path)
-                if absolute is not None and not absolute.startswith(self._outside) and not _is_program(absolute):
+                outside = absolute is None or absolute.startswith(self._outside) or _OF_PROCESSES in absolute
+                if absolute is not None and not outside and not _is_program(absolute):
                     tell(absolute)
         except Exception as error:  # noqa: BLE001  a fault of ours never reaches the agent
             self._session.fault(error)

@@ -22,7 +22,9 @@ from reenact.engine.crossing import Answer, Crossing
 from reenact.engine.lane import Lane, get_lane, muted
 from reenact.engine.session import Session
 from reenact.seams.patch import Patches
-from reenact.seams.system.children import Children, command_of, revive, shown
+from reenact.seams.system.children import Children, revive, shown
+from reenact.seams.system.joining import Start
+from reenact.tape.event import Child as Joined
 from reenact.tape.event import Kind, Part, PartKind
 
 _CHILD = "_reenact_child"
@@ -97,7 +99,8 @@ class _StandIn:
 class _Child:
     """A child under way: what came of it goes on tape in its turn, or comes from there."""
 
-    def __init__(self, transport: Any, crossing: Crossing, children: Children) -> None:
+    def __init__(self, transport: Any, crossing: Crossing, children: Children, joined: list[Joined]) -> None:
+        self._joined = joined
         self.transport = transport
         self._children = children
         self.crossing = crossing
@@ -149,7 +152,7 @@ class _Child:
 
     def _count(self, what: _Came) -> None:
         if what.pipe < 0:
-            self._children.over(self.crossing.event)
+            self._children.ended(self._joined, self.crossing.event, what.status)
         self._ended = self._ended or what.pipe < 0
         if what.data is None:
             self._open.discard(what.pipe)
@@ -172,22 +175,28 @@ class _Seam:
             if lane is None:
                 real(self_, args=args, shell=shell, stdout=stdout, stderr=stderr, **more)
                 return
-            body = command_of(args, more.get("executable"), more.get("cwd"), more.get("env"), shell=shell)
+            start = Start(
+                args,
+                more.get("executable"),
+                more.get("cwd"),
+                more.get("env"),
+                bool(shell),
+                ours=None in (stdout, stderr),
+            )
 
-            def perform() -> bytes:
-                real(self_, args=args, shell=shell, stdout=stdout, stderr=stderr, **more)
-                return str(self_._proc.pid).encode()
+            def perform(how: Start) -> int:
+                given = {**more, "env": how.env}
+                real(self_, args=how.args, shell=shell, stdout=stdout, stderr=stderr, **given)
+                return int(self_._proc.pid)
 
+            pid, joined, _ = self._children.start(lane, "start", start, perform)
             name = shown(args)
-            pid = int(self._children.ask(lane, Kind.PROCESS, f"start `{name}`", body, perform))
-            if None in (stdout, stderr):
-                self._children.tell_unseen(name)
             if self_._proc is None:
                 self_._proc = _StandIn(pid, self_._pipes)
                 self._session.stand_ins.add(pid)
             label = self._children.clean(f"answers of `{name}`".encode()).decode()
             crossing = Crossing.begin(lane, Call(Kind.PIPE, label), revive)
-            setattr(self_, _CHILD, _Child(self_, crossing, self._children))
+            setattr(self_, _CHILD, _Child(self_, crossing, self._children, joined))
 
         return _start
 

@@ -21,8 +21,13 @@ from reenact import _real
 from reenact.engine.lane import current, muted
 from reenact.engine.session import Session
 from reenact.seams.patch import Patches
+from reenact.seams.sockets.blocking import shown
+from reenact.seams.sockets.watch import is_own
+from reenact.tape.event import VISITED
 
 _DESCRIPTORS = "/dev/fd"
+_INTERNET = (_socket.AF_INET, _socket.AF_INET6)
+_NAME = _socket.socket.getsockname
 _FAMILIES = (_socket.AF_INET, _socket.AF_INET6, _socket.AF_UNIX)
 _BOOTSTRAP = threading.Thread._bootstrap.__code__  # type: ignore[attr-defined]  # what every thread of Python's begins with
 _listdir, _fstat = os.listdir, os.fstat  # before the seam in files meets them
@@ -34,7 +39,7 @@ def watch(session: Session, patches: Patches) -> None:
     patches.function(_thread, "start_new_thread", _start_new_thread(_thread.start_new_thread, started))
     if not Path(_DESCRIPTORS).is_dir():
         return
-    connections = _Connections()
+    connections = _Connections(lambda where: session.note(VISITED, f"others have connected to it at {where}"))
     for name in ("connect", "connect_ex"):
         met = connections.known_after(vars(_socket.socket)[name])
         patches.method_of_builtin(_socket.socket, name, met)
@@ -57,15 +62,22 @@ def watch(session: Session, patches: Patches) -> None:
 class _Connections:
     """The connections of this process, by the inodes of their sockets. `known` are Python's, or told already."""
 
-    def __init__(self) -> None:
+    def __init__(self, visited: Callable[[str], None]) -> None:
         self.known = {inode for _, inode in _sockets()}  # what the process was started with is not its own doing
+        self._own: set[Any] = set()  # from where the program has connected to itself
+        self._visited = visited
 
     def known_after(self, real: Callable[..., Any]) -> Callable[..., Any]:
         """A method of sockets that connects: those that Python itself connects are known."""
 
         def method(self_: _socket.socket, *args: Any) -> Any:
             self._know(self_.fileno())
-            return real(self_, *args)
+            try:
+                return real(self_, *args)
+            finally:
+                if args and is_own(args[0]):
+                    with contextlib.suppress(OSError):
+                        self._own.add(_NAME(self_))
 
         method.__name__ = method.__qualname__ = real.__name__
         return method
@@ -76,6 +88,8 @@ class _Connections:
         def _accept(self_: _socket.socket) -> tuple[int, Any]:
             number, address = real(self_)
             self._know(number)
+            if address not in self._own and self_.family in _INTERNET:
+                self._visited(shown(_NAME(self_)))
             return number, address
 
         return _accept

@@ -5,6 +5,7 @@ The streams stay the objects that they are; only their `write` is met.
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Callable, Iterable
@@ -27,15 +28,24 @@ def meet_streams(patches: Patches) -> None:
     for stream, number in ((sys.stdout, Stream.STDOUT), (sys.stderr, Stream.STDERR)):
         if stream is None or not hasattr(stream, "__dict__") or "writelines" in vars(stream):
             continue
-        unflushed = bytearray()
-        patches.set(stream, "write", _text(stream, number, unflushed))
-        patches.set(stream, "writelines", _lines(stream))
-        raw = getattr(stream, "buffer", None)
-        if raw is not None and hasattr(raw, "__dict__"):
-            patches.set(raw, "write", _binary(raw.write, number, unflushed))
+        meet(stream, number, patches.set)
 
 
-def _tell(number: Stream, data: bytes) -> None:
+def meet(stream: Any, number: Stream, put: Callable[[Any, str, Any], object]) -> None:
+    """Meets one stream, of text or of bytes, by what puts an attribute in place."""
+    unflushed = bytearray()
+    raw = getattr(stream, "buffer", None)
+    if isinstance(stream, io.TextIOBase):
+        put(stream, "write", _text(stream, number, unflushed))
+        put(stream, "writelines", _lines(stream))
+    else:
+        raw = stream
+    if raw is not None and hasattr(raw, "__dict__"):
+        put(raw, "write", _binary(raw.write, number, unflushed))
+
+
+def tell(number: Stream, data: bytes) -> None:
+    """The calling lane has written that."""
     lane = get_lane()
     if lane is not None and lane.session is not None and data:
         lane.session.wrote(lane, number, data)
@@ -55,7 +65,7 @@ def _text(stream: Any, number: Stream, unflushed: bytearray) -> Callable[[str], 
         except BaseException:
             unflushed.clear()
             raise
-        _tell(number, data)
+        tell(number, data)
         return count
 
     return write
@@ -76,7 +86,7 @@ def _binary(real: Callable[[Any], int], number: Stream, unflushed: bytearray) ->
         if unflushed and unflushed.startswith(written):
             del unflushed[: len(written)]  # the text layer flushes what has been told when it was written
         else:
-            _tell(number, written)
+            tell(number, written)
         return count
 
     return write
@@ -85,7 +95,7 @@ def _binary(real: Callable[[Any], int], number: Stream, unflushed: bytearray) ->
 def _os_write(descriptor: int, data: Any, /) -> int:
     count = _real.write(descriptor, data)
     if descriptor in (1, 2):
-        _tell(Stream(descriptor), bytes(data)[:count])
+        tell(Stream(descriptor), bytes(data)[:count])
     return count
 
 

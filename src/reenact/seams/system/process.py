@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import operator
 import os
+import signal
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -20,15 +21,16 @@ from reenact.tape.event import DrawKind, Failed, Kind
 _leave = os._exit
 
 
-def install(patches: Patches, session: Session, finish: Callable[[], None]) -> None:
-    """Meets `os.getpid`, and `os._exit`, `os.abort` and `os.exec*`. `finish` ends the session before an abrupt end."""
+def install(patches: Patches, session: Session) -> None:
+    """Meets `os.getpid`, and `os._exit`, `os.abort` and `os.exec*`: the session ends before an abrupt end."""
     patches.function(os, "getpid", _getpid)
+    patches.function(os, "getppid", _getppid(os.getppid))
     for name in ("fork", "forkpty"):
         patches.function(os, name, _fork(getattr(os, name)))
-    patches.function(os, "_exit", _exit(os._exit, finish))
-    patches.function(os, "abort", _abort(os.abort, finish))
+    patches.function(os, "_exit", _exit(os._exit, session))
+    patches.function(os, "abort", _abort(os.abort, session))
     for name in ("execv", "execve"):  # the others of the family are made of these
-        patches.function(os, name, _exec(getattr(os, name), session, finish))
+        patches.function(os, name, _exec(getattr(os, name), session))
 
 
 def _getpid() -> int:
@@ -39,6 +41,22 @@ def _getpid() -> int:
 
 
 _getpid.__name__ = _getpid.__qualname__ = "getpid"
+
+
+def _getppid(real: Callable[[], int]) -> Callable[[], int]:
+    """Who that was may be anybody by the time of a replay, and gets no signal then."""
+
+    def getppid() -> int:
+        lane = get_lane()
+        if lane is None or lane.session is None:
+            return real()
+        pid = lane.session.draw(lane, DrawKind.PID, real, _real.getframe(1))
+        assert isinstance(pid, int)  # noqa: S101  a PID draw is a number
+        if not lane.session.live:
+            lane.session.stand_ins.add(pid)
+        return pid
+
+    return getppid
 
 
 def _fork(real: Callable[[], Any]) -> Callable[[], Any]:
@@ -57,24 +75,25 @@ def _fork(real: Callable[[], Any]) -> Callable[[], Any]:
     return fork
 
 
-def _exit(real: Callable[[int], NoReturn], finish: Callable[[], None]) -> Callable[[int], NoReturn]:
+def _exit(real: Callable[[int], NoReturn], session: Session) -> Callable[[int], NoReturn]:
     def _exit(status: int) -> NoReturn:
-        operator.index(status)  # a wrong argument raises, and ends nothing
-        finish()
+        session.leaving = operator.index(status) & 0xFF  # a wrong argument raises, and ends nothing
+        session.finish()
         real(status)
 
     return _exit
 
 
-def _abort(real: Callable[[], NoReturn], finish: Callable[[], None]) -> Callable[[], NoReturn]:
+def _abort(real: Callable[[], NoReturn], session: Session) -> Callable[[], NoReturn]:
     def abort() -> NoReturn:
-        finish()
+        session.leaving = -signal.SIGABRT
+        session.finish()
         real()
 
     return abort
 
 
-def _exec(real: Callable[..., NoReturn], session: Session, finish: Callable[[], None]) -> Callable[..., None]:
+def _exec(real: Callable[..., NoReturn], session: Session) -> Callable[..., None]:
     """Another program takes the place of this one: what it does cannot be seen, so the tape ends here."""
 
     def execute(path: Any, argv: Any, *env: Any) -> None:
@@ -91,7 +110,7 @@ def _exec(real: Callable[..., NoReturn], session: Session, finish: Callable[[], 
         session.commit()
         if crossing.served is not None and not crossing.served.parts:
             session.cut = True
-            finish()
+            session.finish()
             _leave(0)
         crossing.pull(perform)
 

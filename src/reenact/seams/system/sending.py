@@ -29,13 +29,12 @@ Send = Callable[[int], None]
 
 
 class Senders:
-    """`finish` ends the session before a signal that ends the process."""
+    """The session ends before a signal that ends the process."""
 
-    def __init__(self, session: Session, handlers: Handlers, finish: Callable[[], None]) -> None:
+    def __init__(self, session: Session, handlers: Handlers) -> None:
         self._session = session
         self._replaying = session.plan.prefix is not None
         self._handlers = handlers
-        self._finish = finish
         self._kill = os.kill
 
     def install(self, patches: Patches) -> None:
@@ -115,7 +114,8 @@ class Senders:
         if number not in signal.valid_signals() or _real.getpid() != self._handlers.owner:
             real(number)
         elif self._is_deadly(number):
-            self._finish()
+            self._session.leaving = -number
+            self._session.finish()
             real(number)
         elif at_once and self._is_handled_here(number):
             self._handlers.expect(number)

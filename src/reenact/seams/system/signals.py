@@ -40,16 +40,21 @@ class Handlers:
     """The program's own signal handlers, each within a note that it was called."""
 
     def __init__(self, session: Session) -> None:
-        self.owner = _real.getpid()
         self._session = session
         self._replaying = session.plan.prefix is not None
+        self.take()
         self._set: Callable[..., Any] = signal.signal
         self._get = signal.getsignal
         self._kill = os.kill
         self._own: dict[int, Any] = {}
+        self._let_into_loop: Callable[[Any, int], None] | None = None
+
+    def take(self) -> None:
+        """A run begins, in this process or in a fork of it."""
+        self.owner = _real.getpid()
         self._expected: set[int] = set()
         self._pushed: set[int] = set()
-        self._let_into_loop: Callable[[Any, int], None] | None = None
+        self._session.call_handler = self.call
 
     def install(self, patches: Patches) -> None:
         """Meets `signal.signal`, `signal.getsignal`, and the handlers of asyncio's loops."""
@@ -70,7 +75,6 @@ class Handlers:
             loop = asyncio.unix_events._UnixSelectorEventLoop
             self._let_into_loop = loop._handle_signal  # type: ignore[attr-defined]
             patches.set(loop, "_handle_signal", self._handler_of_loops(loop._handle_signal))  # type: ignore[attr-defined]
-        self._session.call_handler = self.call
 
     def set(self, number: int, handler: Any) -> Any:
         """As `signal.signal`."""

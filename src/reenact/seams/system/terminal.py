@@ -30,7 +30,7 @@ def start(session: Session, terminal: tuple[bool, bool, bool], patches: Patches)
     """Gives the program the standard input and the terminal of the recording. `terminal`: which of 0, 1, 2 were one."""
     replaying = session.plan.prefix is not None
     if sys.stdin is not None and hasattr(sys.stdin, "buffer"):
-        patches.set(sys, "stdin", _stdin(sys.stdin, session, terminal[0]))
+        patches.set(sys, "stdin", stdin_of(sys.stdin, session, terminal[0]))
         patches.set(sys, "__stdin__", sys.stdin)
     if terminal[0] and terminal[1]:
         patches.set(builtins, "input", _input(builtins.input))
@@ -90,11 +90,31 @@ def _input(real: Callable[..., str]) -> Callable[..., str]:
     return input
 
 
-def _stdin(old: Any, session: Session, was_terminal: bool) -> io.TextIOWrapper:  # noqa: FBT001
-    raw = _Stdin(old.buffer.raw if hasattr(old.buffer, "raw") else old.buffer, session, was_terminal)
-    return io.TextIOWrapper(
-        io.BufferedReader(raw), encoding=old.encoding, errors=old.errors, line_buffering=old.line_buffering
-    )
+def stdin_of(old: Any, session: Session, was_terminal: bool) -> Any:  # noqa: FBT001
+    """The standard input in the place of a stream that reads it: text, buffered bytes, or plain ones."""
+    if hasattr(old, "buffer"):
+        return io.TextIOWrapper(
+            stdin_of(old.buffer, session, was_terminal),
+            encoding=old.encoding,
+            errors=old.errors,
+            line_buffering=old.line_buffering,
+        )
+    reader = _Stdin(old, session, was_terminal)
+    return io.BufferedReader(reader) if hasattr(old, "raw") else reader
+
+
+def read(real: Callable[[], bytes]) -> bytes:
+    """What `real` reads from the standard input, or read in the recording."""
+    lane = get_lane()
+    if lane is None or lane.session is None:
+        return real()
+    clean = lane.session.clean
+
+    def perform() -> Answer:
+        data = real()
+        return Answer(PartKind.VALUE, data, lambda: clean(data))
+
+    return Crossing.begin(lane, Call(Kind.STDIN, "read"), _revive).pull(perform).data
 
 
 class _Stdin(io.RawIOBase):
@@ -104,7 +124,8 @@ class _Stdin(io.RawIOBase):
     mode = "rb"
 
     def __init__(self, real: Any, session: Session, was_terminal: bool) -> None:  # noqa: FBT001
-        self._under = real
+        self._whole = real  # which closes what is below it when nobody holds it any more
+        self._under = getattr(real, "raw", real)
         self._terminal = was_terminal
         self._replaying = session.plan.prefix is not None
 
@@ -117,12 +138,12 @@ class _Stdin(io.RawIOBase):
     def isatty(self) -> bool:
         return self._terminal
 
+    def close(self) -> None:
+        if not self.closed:
+            super().close()
+            self._whole.close()
+
     def readinto(self, buffer: Any, /) -> int:
-        lane = get_lane()
-        if lane is None or lane.session is None:
-            data = b"" if self._replaying else self._under.read(len(buffer)) or b""
-        else:
-            perform = lambda: Answer(PartKind.VALUE, self._under.read(len(buffer)) or b"")  # noqa: E731
-            data = Crossing.begin(lane, Call(Kind.STDIN, "read"), _revive).pull(perform).data
+        data = read(lambda: b"" if self._replaying else self._under.read(len(buffer)) or b"")
         buffer[: len(data)] = data
         return len(data)

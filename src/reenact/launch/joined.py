@@ -1,0 +1,110 @@
+"""Inside a Python that a recorded run has started: begins the recording of this process, which is part of that run."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from reenact import __version__, _real
+from reenact.engine import plan as plans
+from reenact.engine.session import Birth, Session
+from reenact.engine.side.traffic import SideTraffic
+from reenact.launch import child, command, world
+from reenact.launch import manifest as manifests
+from reenact.launch.joining import NOWHERE, Invitation, identity
+from reenact.launch.manifest import Manifest
+from reenact.launch.spec import Spec
+from reenact.seams.patch import Patches
+from reenact.seams.system import made
+from reenact.tape.close import faults_beside
+from reenact.tape.event import OUTPUTS, Snapshot, Start
+from reenact.tape.reader import folder_of, records
+from reenact.tape.redact import redact_content, secrets_of
+from reenact.tape.store import Store
+from reenact.tape.writer import TapeWriter
+
+GIVEN = "{program} was given the descriptor {descriptor}: what passes through it is not on tape"
+
+
+def start(text: str) -> None:
+    """Begins what an invitation asks for. Called by the start-up hook, before the program."""
+    invitation = msgspec.json.decode(text, type=Invitation)
+    hash_seed = os.environ.get("PYTHONHASHSEED", "")
+    child.restore_hash_seed(invitation.hash_seed)
+    if invitation.reenact != __version__:
+        return
+    run = Path(invitation.tape)
+    secrets = secrets_of(os.environ)
+    words = [redact_content("", os.fsencode(word), secrets) for word in sys.orig_argv[1:]]
+    program = command.Command(sys.executable, *command.split(tuple(map(os.fsdecode, words))))
+    with _faults_told(run, program.name):
+        run_id, tape = Store(folder_of(run)).new(program.name)
+        manifest = world.inherited(
+            _manifest_of(run),
+            program,
+            run_id=run_id,
+            name=program.name,
+            hash_seed=hash_seed,
+            hash_seed_set=invitation.hash_seed is not None,
+        )
+        if invitation.coerced:
+            manifest.environment.pop("LC_CTYPE", None)
+        writer = TapeWriter.create(tape, run_id, program.name, manifest.started)
+        writer.add(Start(manifests.encode(manifest)))
+        session = Session(plans.RECORD, writer, birth=Birth(invitation.lane, program.name, invitation.began))
+        session.secrets = secrets
+        session.side = SideTraffic(manifest.side_traffic)
+        for descriptor in _inherited():
+            session.note("child", GIVEN.format(program=program.name, descriptor=descriptor))
+        session.keep(Snapshot(OUTPUTS, _outputs(invitation.outputs)))
+        session.commit()
+        spec = Spec(
+            "record",
+            str(tape),
+            terminal=manifest.terminal,
+            boundaries=manifest.boundaries,
+            side_traffic=manifest.side_traffic,
+            deep=invitation.deep,
+        )
+        files = child.begin_program(session, spec, Path(invitation.store), hash_seed)
+        if files is not None:
+            since = _real.time_ns() - (_real.monotonic_ns() - invitation.began)
+            made.install(Patches(), session, files, since, program.target[0])
+
+
+def _inherited() -> Iterator[int]:
+    """The descriptors that the program was given besides the standard ones: what is opened here is not inheritable."""
+    with contextlib.suppress(OSError):
+        for name in os.listdir("/dev/fd"):  # noqa: PTH208  names are wanted, not paths
+            with contextlib.suppress(OSError):
+                if int(name) > 2 and os.get_inheritable(int(name)):
+                    yield int(name)
+
+
+def _outputs(parents: list[tuple[int, int]]) -> bytes:
+    """See `OUTPUTS`."""
+    own = [identity(1), identity(2)]
+    # stdout and stderr may be one and the same: then each is its own
+    found = [[at for at in (number, 3 - number) if own[number - 1] == parents[at - 1] != NOWHERE] for number in (1, 2)]
+    return b"".join(b"%d" % (streams[0] if streams else 0) for streams in found)
+
+
+@contextlib.contextmanager
+def _faults_told(run: Path, name: str) -> Iterator[None]:
+    """A fault of ours never reaches the agent: the run that started this process tells it."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001
+        with contextlib.suppress(OSError), faults_beside(run).open("a", encoding="utf-8") as file:
+            file.write(f"{name} is not on tape whole: {type(error).__name__}: {error}\n")
+
+
+def _manifest_of(run: Path) -> Manifest:
+    """What the run is that is on that tape, which is still being written."""
+    first = next(records(run))
+    return manifests.decode(first.manifest if isinstance(first, Start) else b"")
