@@ -150,7 +150,7 @@ def test_more_is_told_on_request() -> None:
     assert "  packages        httpx2 2.16.2, openai 3.54.0\n" in text
     assert "  credentials     placeholders for OPENAI_API_KEY\n" in text
     assert f"  tape            sha256 {'5f' * 32}, 31 pieces\n" in text.replace(",\n" + " " * 18, ", ")
-    assert "  not covered     files" in text
+    assert "  not covered     what other programs" in text
 
 
 def test_a_hostile_tape_cannot_write_to_the_terminal() -> None:

@@ -30,51 +30,56 @@ from reenact.tape.writer import TapeWriter
 
 GIVEN = "{program} was given the descriptor {descriptor}: what passes through it is not on tape"
 
+SEEDLESS = "{program} ignores its environment, and so its hash seed: sets may have another order in a replay"
+
 
 def start(text: str) -> None:
-    """Begins what an invitation asks for. Called by the start-up hook, before the program."""
-    invitation = msgspec.json.decode(text, type=Invitation)
+    """Begins what an invitation asks for. Called by the start-up hook before the program, whatever comes."""
+    try:
+        invitation = msgspec.json.decode(text, type=Invitation)
+    except msgspec.MsgspecError:
+        return  # of another version of reenact, which will tell that this has left nothing
     hash_seed = os.environ.get("PYTHONHASHSEED", "")
     child.restore_hash_seed(invitation.hash_seed)
-    if invitation.reenact != __version__:
-        return
-    run = Path(invitation.tape)
-    secrets = secrets_of(os.environ)
+    if invitation.reenact == __version__:
+        with _faults_told(Path(invitation.tape)):
+            _begin(invitation, hash_seed)
+
+
+def _begin(invitation: Invitation, hash_seed: str) -> None:
+    secrets, run = secrets_of(os.environ), Path(invitation.tape)
     words = [redact_content("", os.fsencode(word), secrets) for word in sys.orig_argv[1:]]
     program = command.Command(sys.executable, *command.split(tuple(map(os.fsdecode, words))))
-    with _faults_told(run, program.name):
-        run_id, tape = Store(folder_of(run)).new(program.name)
-        manifest = world.inherited(
-            _manifest_of(run),
-            program,
-            run_id=run_id,
-            name=program.name,
-            hash_seed=hash_seed,
-            hash_seed_set=invitation.hash_seed is not None,
-        )
-        if invitation.coerced:
-            manifest.environment.pop("LC_CTYPE", None)
-        writer = TapeWriter.create(tape, run_id, program.name, manifest.started)
-        writer.add(Start(manifests.encode(manifest)))
-        session = Session(plans.RECORD, writer, birth=Birth(invitation.lane, program.name, invitation.began))
-        session.secrets = secrets
-        session.side = SideTraffic(manifest.side_traffic)
-        for descriptor in _inherited():
-            session.note("child", GIVEN.format(program=program.name, descriptor=descriptor))
-        session.keep(Snapshot(OUTPUTS, _outputs(invitation.outputs)))
-        session.commit()
-        spec = Spec(
-            "record",
-            str(tape),
-            terminal=manifest.terminal,
-            boundaries=manifest.boundaries,
-            side_traffic=manifest.side_traffic,
-            deep=invitation.deep,
-        )
-        files = child.begin_program(session, spec, Path(invitation.store), hash_seed)
-        if files is not None:
-            since = _real.time_ns() - (_real.monotonic_ns() - invitation.began)
-            made.install(Patches(), session, files, since, program.target[0])
+    run_id, tape = Store(folder_of(run)).new(program.name)
+    seed_set = invitation.hash_seed is not None
+    own = {"run_id": run_id, "name": program.name, "hash_seed": hash_seed, "hash_seed_set": seed_set}
+    manifest = world.inherited(_manifest_of(run), program, **own)
+    if invitation.coerced:
+        manifest.environment.pop("LC_CTYPE", None)
+    writer = TapeWriter.create(tape, run_id, program.name, manifest.started)
+    writer.add(Start(manifests.encode(manifest)))
+    session = Session(plans.RECORD, writer, birth=Birth(invitation.lane, program.name, invitation.began))
+    session.secrets = secrets
+    session.side = SideTraffic(manifest.side_traffic)
+    for descriptor in _inherited():
+        session.note("child", GIVEN.format(program=program.name, descriptor=descriptor))
+    if sys.flags.ignore_environment:
+        session.note("child", SEEDLESS.format(program=program.name))
+    session.keep(Snapshot(OUTPUTS, _outputs(invitation.outputs)))
+    session.commit()
+    spec = Spec(
+        "record",
+        str(tape),
+        terminal=manifest.terminal,
+        boundaries=manifest.boundaries,
+        side_traffic=manifest.side_traffic,
+        deep=invitation.deep,
+    )
+    child.look(session, spec)
+    files = child.begin_program(session, spec, Path(invitation.store), hash_seed)
+    if files is not None:
+        since = _real.time_ns() - (_real.monotonic_ns() - invitation.began)
+        made.install(Patches(), session, files, since, program.target[0])
 
 
 def _inherited() -> Iterator[int]:
@@ -95,13 +100,13 @@ def _outputs(parents: list[tuple[int, int]]) -> bytes:
 
 
 @contextlib.contextmanager
-def _faults_told(run: Path, name: str) -> Iterator[None]:
+def _faults_told(run: Path) -> Iterator[None]:
     """A fault of ours never reaches the agent: the run that started this process tells it."""
     try:
         yield
     except Exception as error:  # noqa: BLE001
         with contextlib.suppress(OSError), faults_beside(run).open("a", encoding="utf-8") as file:
-            file.write(f"{name} is not on tape whole: {type(error).__name__}: {error}\n")
+            file.write(f"{sys.orig_argv[1:2]} is not on tape whole: {type(error).__name__}: {error}\n")
 
 
 def _manifest_of(run: Path) -> Manifest:

@@ -27,6 +27,7 @@ JOIN = "REENACT_JOIN"
 
 NOWHERE = (0, 0)  # where nobody sees what is written
 _SEED = "PYTHONHASHSEED"
+_SHELLS = ("sh", "bash", "dash", "ksh", "zsh")
 _MAKE_IT_ANOTHER = frozenset(("source", ".", "eval", "export", "set", "unset", "alias", "command", "conda", "pyenv"))
 _NO_SITE = re.compile(r"-[a-zA-VYZ]*S")
 _ASKS_ONLY = re.compile(r"-[a-zA-VYZ]*[Vh?]|--(version|help.*)$")
@@ -37,10 +38,9 @@ Env = dict[str, str]
 class Invitation(msgspec.Struct, frozen=True):
     """What a process gets along. `tape` is that of the run that starts it, `lane` its main lane in there.
 
-    `began` is when the run began (monotonic, ns).
-    `hash_seed` is PYTHONHASHSEED as the program is to see it. `outputs` are device and number of stdout and stderr of
-    the run: by that a process knows whether its own are the same. `coerced`: it is given no LC_CTYPE, and may set one
-    itself (PEP 538).
+    `began` is when the run began (monotonic, ns), `hash_seed` PYTHONHASHSEED as the program is to see it. `outputs` are
+    device and number of stdout and stderr of the run: by that a process knows whether its own are the same. `coerced`:
+    it is given no LC_CTYPE, and may set one itself (PEP 538).
     """
 
     reenact: str
@@ -82,7 +82,8 @@ class Inviting:
 
     def _in_shell(self, start: Start, env: Env, cwd: str, lanes: Iterator[str]) -> Joined:
         text, *rest = start.words
-        found = shell.commands(text)
+        plain = start.executable is None or Path(os.fsdecode(start.executable)).name in _SHELLS
+        found = shell.commands(text) if plain else None
         if found is None:
             return Joined(start, [], "its command line is not plain enough to find it" if "python" in text else "")
         joined: list[str] = []
@@ -146,7 +147,7 @@ def _why_not(words: list[str], executable: str | None, env: Env, cwd: str) -> st
 def identity(descriptor: int) -> tuple[int, int]:
     """What tells whether two processes write to the same."""
     try:
-        about, nothing = os.fstat(descriptor), os.stat(os.devnull)  # noqa: PTH116  as above
+        about, nothing = os.fstat(descriptor), os.stat(os.devnull)  # noqa: PTH116  nobody's path
     except OSError:
         return NOWHERE
     return (about.st_dev, about.st_ino) if about.st_rdev != nothing.st_rdev else NOWHERE
