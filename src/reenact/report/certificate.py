@@ -20,7 +20,7 @@ from reenact.launch.spec import Report
 from reenact.report import divergence as divergences
 from reenact.report.divergence import GUTTER
 from reenact.report.figures import counted, lasted, seconds
-from reenact.report.findings import findings
+from reenact.report.findings import contested, findings
 from reenact.report.note import side
 from reenact.report.terminal import WIDTH, Paint, labelled, plain, wrapped
 from reenact.tape.reader import Recording
@@ -170,7 +170,7 @@ def certify(replayed: Replayed, normalizers: Sequence[Normalizer] = SHIPPED) -> 
         incomplete=list(_incomplete(together)),
         network=ENCLOSED if report.enclosed else NETWORK,
         placeholders=manifest.secrets,
-        not_restored=[*world.cannot_restore(manifest), *(told for one in reports for told in one.unrestored)],
+        not_restored=list(_not_restored(replayed)),
         normalizers=[rule.name for rule in normalizers if rule.name not in SHIPPED_NAMES],
         faults=[fault for one in reports for fault in one.faults],
         variables=report.variables,
@@ -220,6 +220,18 @@ def _incomplete(recording: Recording) -> Iterator[str]:
     unseen = sum(note.slug in ("unseen", "native") for note, _ in recording.notes)
     if unseen:
         yield f"{counted(unseen, 'connection')} past every seam, see: reenact show {recording.path.stem}"
+
+
+def _not_restored(replayed: Replayed) -> Iterator[str]:
+    yield from world.cannot_restore(replayed.manifest)
+    for one in (replayed, *replayed.processes):
+        yield from one.report.unrestored
+    for process in replayed.processes:
+        for divergence in process.report.divergences:
+            path = contested(divergence, process.recording, replayed.recording)
+            if path is not None:
+                name = process.recording.name
+                yield f"{path} was written by several processes: what {name} left of it is not compared"
 
 
 # JSON
