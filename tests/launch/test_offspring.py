@@ -261,3 +261,31 @@ def test_ten_of_ten(bench: Bench, method: str) -> None:
     run = recorded(bench, ASKING, method)
     for _ in range(10):
         verified(run, cut=sum(not each.closed_by_itself for each in every(run.tape)))
+
+
+def test_a_file_that_several_processes_write_at_once_is_told_and_not_compared(bench: Bench, namespaces: None) -> None:
+    body = """
+def work(number, begun, turn, next_turn):
+    with open("log.txt", "a") as file:
+        file.write(f"{number} begins\\n")
+        file.flush()
+        begun.release()
+        turn.wait()
+        file.write(f"{number} ends\\n")
+    next_turn.set()
+
+def main():
+    begun, turns = mp.Semaphore(0), [mp.Event() for _ in range(3)]
+    workers = [started(work, number, begun, turns[number], turns[number + 1]) for number in range(2)]
+    for _ in workers:
+        begun.acquire()
+    turns[0].set()
+    for worker in workers:
+        worker.join()
+    print(len(open("log.txt").readlines()))
+"""
+    run = recorded(bench, body, "fork")
+    assert run.text == "4\n"
+    verified(run)
+    told = run.verify().document["not_restored"]
+    assert any("log.txt was written by several processes" in line for line in told), told

@@ -16,6 +16,7 @@ from reenact.launch.settings import Settings
 from reenact.report.figures import counted
 from reenact.tape.event import LOCALS_SALT
 from reenact.tape.reader import Recording
+from reenact.tape.whole import whole
 
 TRIALS = 2
 _UNSEEN = (
@@ -29,8 +30,9 @@ def diagnose(recording: Recording, waiting: Callable[[float], None] | None = Non
     """What its tape tells, and what replays of it show."""
     manifest = manifests.decode(recording.manifest)
     deep = LOCALS_SALT in recording.snapshots
-    found = tape.findings(recording)
-    looked_at = [f"the tape: {counted(len(recording.events), 'event')}, {counted(len(recording.notes), 'note')}"]
+    together = whole(recording)
+    found = tape.findings(together)
+    looked_at = [f"the tape: {counted(len(together.events), 'event')}, {counted(len(together.notes), 'note')}"]
     not_looked_at = [_UNSEEN] if deep else [_SHALLOW, _UNSEEN]
     try:
         replayed, shown = _replayed(recording, Manner(observe=True, deep=deep, quiet=True), waiting)

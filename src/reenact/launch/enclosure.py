@@ -28,9 +28,13 @@ _SIOCSIFFLAGS, _IFF_UP, _IFF_RUNNING = 0x8914, 0x1, 0x40
 
 
 class Enclosed(msgspec.Struct, frozen=True):
-    """What has been closed. `folders` are those in which anything may be changed, each with where it is as it was."""
+    """What has been closed. `folders` are those in which anything may be changed, each with where it is as it was.
+
+    It was `privileged` if that took no user namespace.
+    """
 
     folders: dict[str, str]
+    privileged: bool
 
     def has(self, path: str) -> bool:
         """Whether the path may be changed without harm."""
@@ -68,7 +72,7 @@ def enclose_again(enclosed: Enclosed, scratch: Path, kept: Iterable[Path]) -> En
     What the others change there it does not see, nor they what it does. For the rest, as `enclose`.
     """
     where = Path.cwd()
-    privileged = _unshare(_NEWNS)
+    privileged = _unshare(_NEWNS) and enclosed.privileged
     _mount(None, "/", None, _REC | _PRIVATE)
     with _Held(kept) as held:
         _mount("tmpfs", str(scratch), "tmpfs", 0)
@@ -87,7 +91,7 @@ def _overlaid(folders: dict[str, str], scratch: Path, held: _Held, *, privileged
         place.mkdir(parents=True)
         _mount(folders[folder] or folder, str(place), None, _BIND)
     done = [folder for folder, place in originals.items() if _overlay(folder, place, privileged=privileged)]
-    return Enclosed({folder: str(scratch / originals[folder].relative_to(own)) for folder in done})
+    return Enclosed({folder: str(scratch / originals[folder].relative_to(own)) for folder in done}, privileged)
 
 
 class _Held:
@@ -118,7 +122,7 @@ class _Held:
 def _unshare(what: int) -> bool:
     """New namespaces; whether that took no user namespace."""
     if _libc().unshare(what) == 0:
-        return os.geteuid() == 0
+        return True
     uid, gid = os.getuid(), os.getgid()
     _check(_libc().unshare(_NEWUSER | what), "unshare")
     Path("/proc/self/setgroups").write_text("deny", encoding="ascii")

@@ -124,7 +124,7 @@ class Offspring:
         assert session.plan.prefix is not None  # noqa: S101  it is a replay
         tape = _process_of(session.plan.prefix, self._birth)
         apart(report.parent)
-        workspace = Workspace.enter(tape, report.parent, self._home.enclosed)
+        workspace = Workspace.enter_again(tape, report.parent, self._home.enclosed)
         session.become(plans.replay(tape, observe=self._home.spec.observe), None, self._birth)
         session.side = SideTraffic(self._home.spec.side_traffic)
         child.look(session, self._home.spec)
@@ -163,7 +163,7 @@ def _replay_fresh(home: Home, birth: Birth) -> None:
     session = child.replaying(home.spec, _process_of(read(Path(home.tape)), birth), birth)
     running.begin(session, report)
     assert session.plan.prefix is not None  # noqa: S101  it is a replay
-    workspace = Workspace.enter(session.plan.prefix, report.parent, home.enclosed)
+    workspace = Workspace.enter_again(session.plan.prefix, report.parent, home.enclosed)
     _ends_replay(session, home, birth, workspace)
     atexit.register(finish := session.finish)
     installed = child.begin(session, home.spec, finish, Path(home.store), None, workspace)

@@ -27,23 +27,29 @@ class Workspace:
         self.unrestored = unrestored
 
     @classmethod
-    def enter(cls, tape: Recording, report: Path, within: Enclosed | None = None) -> Workspace:
+    def enter(cls, tape: Recording, report: Path) -> Workspace:
         """Closes the world and puts in it what the recorded run found. `report` is the folder of the replay's report.
 
-        `within` is what the process that started this one has closed. To be called before there is a second thread.
+        To be called before the process has a second thread.
         """
-        scratch = report / f"scratch-{tape.main}"
-        scratch.mkdir()
         try:
-            if within is None:
-                enclosed = enclose(_folders_for(tape), scratch, [report])
-            else:
-                enclosed = enclose_again(within, scratch, [report])
+            enclosed = enclose(_folders_for(tape), _scratch(tape, report), [report])
         except OSError as error:
             changed = _changed(tape)
             return cls(
                 tape, None, [f"the kernel does not let files be put in place: {error}", *changed] if changed else []
             )
+        return cls(tape, enclosed, _restore(tape, enclosed))
+
+    @classmethod
+    def enter_again(cls, tape: Recording, report: Path, within: Enclosed | None) -> Workspace:
+        """As `enter`, in a process that a replay has started, which has closed `within` already, if it could."""
+        if within is None:
+            return cls(tape, None, _changed(tape))
+        try:
+            enclosed = enclose_again(within, _scratch(tape, report), [report])
+        except OSError as error:
+            return cls(tape, None, [f"{tape.name} has no files of its own: {error}", *_changed(tape)])
         return cls(tape, enclosed, _restore(tape, enclosed))
 
     def before_child(self) -> None:
@@ -69,6 +75,12 @@ class Workspace:
             now = _left(path)
             if (now.kind, now.digest) != (left.kind, left.digest):
                 yield Divergence(What.FILE, self._tape.main, expected=_told(left), actual=_told(now))
+
+
+def _scratch(tape: Recording, report: Path) -> Path:
+    scratch = report / f"scratch-{tape.main}"
+    scratch.mkdir()
+    return scratch
 
 
 def _folders_for(tape: Recording) -> list[str]:

@@ -20,7 +20,7 @@ from reenact.launch.spec import Report
 from reenact.report import divergence as divergences
 from reenact.report.divergence import GUTTER
 from reenact.report.figures import counted, lasted, seconds
-from reenact.report.findings import findings
+from reenact.report.findings import contested, findings
 from reenact.report.note import side
 from reenact.report.terminal import WIDTH, Paint, labelled, plain, wrapped
 from reenact.tape.reader import Recording
@@ -174,7 +174,7 @@ def certify(replayed: Replayed, normalizers: Sequence[Normalizer] = SHIPPED) -> 
         incomplete=list(_incomplete(together)),
         network=ENCLOSED if report.enclosed else NETWORK,
         placeholders=sorted({name for one in parts for name in one.manifest.secrets}),
-        not_restored=_not_restored(parts),
+        not_restored=[*_not_restored(parts), *_contested(replayed)],
         not_replayed=[f"{one.name} (lane {lane}): {one.why}" for lane, one in left_out.items()],
         normalizers=[rule.name for rule in normalizers if rule.name not in SHIPPED_NAMES],
         faults=[fault for one in reports for fault in one.faults],
@@ -240,6 +240,14 @@ def _incomplete(recording: Recording) -> Iterator[str]:
     unseen = sum(note.slug in ("unseen", "native") for note, _ in recording.notes)
     if unseen:
         yield f"{counted(unseen, 'connection')} past every seam, see: reenact show {recording.path.stem}"
+
+
+def _contested(replayed: Replayed) -> Iterator[str]:
+    for process in replayed.processes:
+        for divergence in process.report.divergences:
+            path = contested(divergence, process.recording, replayed.recording)
+            if path is not None:
+                yield f"{path} was written by several processes: what {process.name} left of it is not compared"
 
 
 # JSON

@@ -28,10 +28,20 @@ def findings(replayed: Replayed, normalizers: Sequence[Normalizer] = SHIPPED) ->
     first = firsts(recording)
     found = _findings(replayed, normalizers)
     for process in replayed.processes:
-        if not process.why:
-            at = first[process.recording.main]
-            found += [_of_process(one, process.name, at) for one in _findings(process, normalizers)]
+        if process.why:
+            continue
+        of = process.recording
+        own = [one for one in _findings(process, normalizers) if contested(one, of, recording) is None]
+        found += [_of_process(one, process.name, first[of.main]) for one in own]
     return _numbered(found or list(_unstarted(replayed)), recording)
+
+
+def contested(divergence: Divergence, process: Recording, run: Recording) -> str | None:
+    """The file that a process left otherwise, if others wrote to it as well: who was last is not its own doing."""
+    path = divergence.expected.name if isinstance(divergence.expected, Datum) else ""
+    if divergence.what is not What.FILE or not any(path in each.left for each in every(run) if each is not process):
+        return None
+    return path
 
 
 def _of_process(divergence: Divergence, name: str, first: int) -> Divergence:
