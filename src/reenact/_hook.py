@@ -14,10 +14,9 @@ def start() -> None:
 
         child.start(spec)
     elif "REENACT_CALL" in os.environ:
-        # a replay that begins later, with a function or a block: what comes before it may not connect either
-        from reenact.seams.sockets.watch import watch
+        from reenact.launch import child
 
-        watch(closed=True)
+        child.prepare(os.environ["REENACT_CALL"])
     elif os.environ.get("REENACT_RECORD") not in (None, "", "0") and os.environ.get("REENACT_ENABLED") != "false":
         from reenact.launch import reexec
 
@@ -31,5 +30,5 @@ except Exception as error:
 
     traceback.print_exc()
     sys.stderr.write(f"reenact: could not start: {error}\n")
-    if "REENACT_SPEC" in os.environ:
+    if "REENACT_SPEC" in os.environ or "REENACT_CALL" in os.environ:
         os._exit(70)

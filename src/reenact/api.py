@@ -33,9 +33,11 @@ from reenact.launch.command import Command
 from reenact.launch.manifest import Manifest
 from reenact.launch.settings import Settings
 from reenact.launch.spec import CALL, Report, Spec
+from reenact.launch.workspace import Workspace
 from reenact.seams.concurrency import asyncio as asyncio_seam
 from reenact.seams.install import Installed
 from reenact.seams.sockets.watch import watch
+from reenact.seams.system.files import Files, attend
 from reenact.seams.tools import tool
 from reenact.tape.event import Ended, Failed, Note, Start
 from reenact.tape.store import Store
@@ -163,6 +165,8 @@ class Run:
         self._session: Session | None = None
         self._path: Path | None = None
         self._spec: Spec | None = None
+        self._files: Files | None = None
+        self._workspace: Workspace | None = None
 
     def begin(self) -> None:
         """Starts recording, or the replay that this process was started for. Never raises in recording."""
@@ -220,6 +224,8 @@ class Run:
             session.side = SideTraffic(manifest.side_traffic)
             process.install(manifest.boundaries, session)
             watch()
+            self._files = Files(session, self._path.parent)
+            attend(session, self._files)
         self._enter(session)
 
     def _begin_replay(self, spec: Spec) -> None:
@@ -233,6 +239,10 @@ class Run:
             self.id = manifest.run_id
             process.install(manifest.boundaries, session)
             watch(session, closed=True)
+            self._workspace = child.entered()
+            if self._workspace is not None:
+                self._workspace.restore()
+                attend(session, self._workspace.served())
         session.exclusive = False
         self._enter(session)
 
@@ -245,6 +255,8 @@ class Run:
 
     def _end_recording(self, session: Session, error: BaseException | None, result: bytes) -> None:
         try:
+            if self._files is not None:
+                self._files.end()
             session.keep(Ended(session.elapsed(), encode(error) if error is not None else None, result))
             session.commit()
             if session.writer is not None:
@@ -270,7 +282,7 @@ class Run:
             wanted, found = Datum("result", self._entry, ended.result), Datum("result", self._entry, result)
             session.latch(Divergence(What.EXIT, "0", expected=wanted, actual=found))
         failed: Failed | None = encode(error) if error is not None else None
-        child.finish_replay(session, spec, failed)
+        child.finish_replay(session, spec, failed, self._workspace)
 
     @property
     def replaying(self) -> bool:

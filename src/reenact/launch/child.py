@@ -30,7 +30,7 @@ from reenact.seams.concurrency.processes import Joining
 from reenact.seams.install import Installed
 from reenact.seams.sockets.watch import watch
 from reenact.seams.system.children import Others
-from reenact.seams.system.files import Files
+from reenact.seams.system.files import Files, attend
 from reenact.tape.close import faults_beside
 from reenact.tape.event import Ended, Failed, Snapshot
 from reenact.tape.reader import read
@@ -45,8 +45,10 @@ def start(text: str) -> None:
     restore_hash_seed(spec)
     session = session_of(spec)
     tape = session.plan.prefix
-    files = Files(session, Path(spec.tape).parent) if session.recording else None
     workspace = Workspace.enter(tape, Path(spec.report).parent) if tape is not None else None
+    served = workspace.served() if workspace is not None else None
+    files = Files(session, Path(spec.tape).parent, served) if session.recording else None
+    attend(session, files or served)
 
     def end() -> None:
         if workspace is not None:
@@ -58,7 +60,28 @@ def start(text: str) -> None:
     # Registered first, so called last, after everything that the program registers
     atexit.register(finish)
     others = _Both(session, files, workspace) if files is not None and workspace is not None else files or workspace
-    begin(session, spec, finish, files, others)
+    begin(session, spec, finish, others)
+
+
+_ENTERED: list[Workspace] = []
+
+
+def prepare(text: str) -> None:
+    """Closes the world around a program that is to replay a recorded function or block, before its first line.
+
+    Called by the start-up hook. What comes before the run may not connect either, and what it does to files it does to
+    the copies. A process that is started meanwhile is in the same world already.
+    """
+    watch(closed=True)
+    spec = msgspec.json.decode(text, type=Spec)
+    report = Path(spec.report).parent
+    if not Workspace.is_entered(report):
+        _ENTERED.append(Workspace.enter(read(Path(spec.tape)), report))
+
+
+def entered() -> Workspace | None:
+    """The workspace that this process was started in."""
+    return _ENTERED[0] if _ENTERED else None
 
 
 def restore_hash_seed(spec: Spec) -> None:
@@ -105,7 +128,6 @@ def begin(
     session: Session,
     spec: Spec,
     finish: Callable[[], None],
-    files: Files | None = None,
     others: Others | None = None,
 ) -> None:
     """Installs every seam; from here on the calling context is in the session's main lane."""
@@ -114,7 +136,7 @@ def begin(
     installed.bound(spec.boundaries, session.note)
     if session.recording:
         installed.offspring = partial(_offspring, Path(spec.tape), installed)
-    installed.take_process(session, spec.terminal, finish, Path(spec.tape).parent, files, others)
+    installed.take_process(session, spec.terminal, finish, others)
     tape = session.plan.prefix
     where = manifests.decode(tape.manifest).machine if tape is not None else None
     if where is not None:

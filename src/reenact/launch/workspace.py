@@ -11,10 +11,13 @@ from pathlib import Path
 from reenact.engine.divergence import Datum, Divergence, What
 from reenact.engine.lane import muted
 from reenact.launch.enclosure import Enclosed, enclose
-from reenact.seams.system.files import content_of, digest_left
+from reenact.seams.system.files import Served
+from reenact.seams.system.states import content_of, left_at
 from reenact.tape.event import Left, Saw, Sight
 from reenact.tape.reader import Recording
 from reenact.tape.redact import secrets_of
+
+_SCRATCH = "scratch"
 
 
 class Workspace:
@@ -24,6 +27,12 @@ class Workspace:
         self._tape = tape
         self.enclosed = enclosed
         self.unrestored = unrestored
+        self._names: dict[str, set[str]] = {}  # of folders whose names have changed since
+
+    @staticmethod
+    def is_entered(report: Path) -> bool:
+        """Whether a process has done that already for this replay."""
+        return (report / _SCRATCH).exists()
 
     @classmethod
     def enter(cls, tape: Recording, report: Path) -> Workspace:
@@ -31,7 +40,7 @@ class Workspace:
 
         To be called before the process has a second thread.
         """
-        scratch = report / "scratch"
+        scratch = report / _SCRATCH
         scratch.mkdir()
         try:
             enclosed = enclose(_folders_for(tape), scratch, [report])
@@ -42,27 +51,56 @@ class Workspace:
             )
         return cls(tape, enclosed, _restore(tape, enclosed))
 
+    def restore(self) -> None:
+        """Puts in place again what the recorded run found, where the program has changed it before the run."""
+        if self.enclosed is not None:
+            with muted():
+                self.unrestored = _restore(self._tape, self.enclosed)
+
+    def served(self) -> Served | None:
+        """What puts in place what others changed while the run was recorded; None where nobody did."""
+        return Served(self._tape.again, self._put) if self._tape.again else None
+
     def before_child(self) -> None:
         """In replay nothing is started."""
 
     def after_child(self, event: int) -> None:
         """Puts in place what the children of the recorded run had made of its files by the end of that event."""
         for saw in self._tape.changed.get(event, ()):
-            if self.enclosed is not None and self.enclosed.has(saw.path):
-                with muted():
-                    try:
-                        _put(self._tape, saw)
-                    except OSError as error:
-                        self.unrestored.append(f"{saw.path} could not be put in place: {error.strerror}")
+            self._put(saw)
 
     meanwhile = after_child
+
+    def _put(self, saw: Saw) -> None:
+        """Puts that in place while the run goes on: what it has made itself in a folder stays."""
+        if self.enclosed is None or not self.enclosed.has(saw.path):
+            return
+        with muted():
+            try:
+                if saw.kind != Sight.FOLDER or not Path(saw.path).is_dir():
+                    _put(self._tape, saw)
+                elif saw.names is not None:
+                    self._put_names(saw.path, saw.names)
+            except OSError as error:
+                self.unrestored.append(f"{saw.path} could not be put in place: {error.strerror}")
+
+    def _put_names(self, folder: str, names: list[str]) -> None:
+        before = self._names.get(folder)
+        if before is None:
+            before = set(self._tape.saw[folder].names or ()) if folder in self._tape.saw else set()
+        self._names[folder] = set(names)
+        for name in before - set(names):
+            _remove(Path(folder, name))
+        for name in set(names) - before:
+            if not os.path.lexists(Path(folder, name)):
+                Path(folder, name).touch()
 
     def differences(self) -> Iterable[Divergence]:
         """Where the replay leaves other files behind than the recorded run."""
         if self.enclosed is None:
             return
         for path, left in self._tape.left.items():
-            now = _left(path)
+            now = left_at(path, secrets_of(os.environ))
             if (now.kind, now.digest) != (left.kind, left.digest):
                 yield Divergence(What.FILE, "0", expected=_told(left), actual=_told(now))
 
@@ -152,19 +190,7 @@ def _remove(path: Path) -> None:
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
-        path.unlink()
-
-
-def _left(path: str) -> Left:
-    try:
-        about = Path(path).stat()
-    except OSError:
-        return Left(path, Sight.NOTHING)
-    if stat.S_ISDIR(about.st_mode):
-        return Left(path, Sight.FOLDER)
-    if not stat.S_ISREG(about.st_mode):
-        return Left(path, Sight.OTHER)
-    return Left(path, Sight.FILE, stat.S_IMODE(about.st_mode), about.st_size, digest_left(path, secrets_of(os.environ)))
+        path.unlink(missing_ok=True)
 
 
 def _told(left: Left) -> Datum:

@@ -6,7 +6,6 @@ import importlib.util
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.machinery import ModuleSpec
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -25,6 +24,7 @@ from reenact.seams.system import (
     collector,
     entropy,
     files,
+    listings,
     loop_children,
     machine,
     native,
@@ -35,7 +35,6 @@ from reenact.seams.system import (
     terminal,
     tracebacks,
 )
-from reenact.seams.system.files import Files
 from reenact.seams.system.sending import Senders
 from reenact.seams.system.signals import Handlers
 
@@ -82,7 +81,7 @@ class Installed:
         self._seams = dict(SEAMS)
         self._processes: processes.Processes | None = None
         self.offspring: processes.Offspring | None = None
-        self._shared = False
+        self._shared = self._files = False
         self._tools: dict[str, list[list[str]]] = {}
         self._note: Callable[[str, str], None] | None = None
 
@@ -112,8 +111,6 @@ class Installed:
         session: Session,
         was_terminal: tuple[bool, bool, bool],
         finish: Callable[[], None],
-        store: Path,
-        recorded: Files | None,
         others: children.Others | None,
     ) -> None:
         """Meets what belongs to a run that is the whole process: generators, terminal, signals, exit, garbage."""
@@ -126,14 +123,19 @@ class Installed:
         signals.meet_waits(self._patches)
         Senders(session, handlers, finish).install(self._patches)
         collector.start(session, self._patches)
-        if recorded is not None:
-            recorded.install(self._patches)
+        if session.recording:
             native.watch(session, self._patches)
-        files.meet_listings(self._patches, session, store)
-        sqlite.install(self._patches, session, recorded)
+        self._meet_files()
         seam = children.install(self._patches, session, others)
         loop_children.install(self._patches, session, seam)
         self._meet_processes(session, seam)
+
+    def _meet_files(self) -> None:
+        if not self._files:
+            self._files = True
+            files.install(self._patches)
+            listings.install(self._patches)
+            sqlite.install(self._patches)
 
     def become(self, uname: Sequence[str], processors: int | None, usable: Sequence[int]) -> None:
         """What the agent asks of this machine is answered as the recorded one did (replay)."""
@@ -179,6 +181,8 @@ class Installed:
         if not self._shared:
             self._shared = True
             entropy.install_shared(self._patches)
+            self._also({"tempfile": entropy.meet_tempfile_shared})
+            self._meet_files()
             children.meet_shared(self._patches)
             if self._processes is None:
                 self._also(dict.fromkeys(processes.STARTERS, processes.meet_shared))

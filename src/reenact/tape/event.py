@@ -326,6 +326,17 @@ class Left(Record, frozen=True, array_like=True, tag=19):
     digest: bytes = b""
 
 
+class Again(Record, frozen=True, array_like=True, tag=26):
+    """What others had made of a path when the run met it for the `meeting`-th time (from 1), and it had seen it before.
+
+    A path is met when it is looked at, opened, listed or changed. Others are other runs of the process, the rest of it,
+    and any process that the run did not start.
+    """
+
+    meeting: int
+    found: Saw
+
+
 class Aside(Record, frozen=True, array_like=True, tag=21):
     """A request that is side traffic began: it is counted, and what was asked is not kept."""
 
@@ -383,4 +394,5 @@ AnyRecord = (
     | Aside
     | AsidePart
     | Locals
+    | Again
 )

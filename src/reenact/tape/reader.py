@@ -97,6 +97,7 @@ class Recording:
     contents: dict[bytes, bytes] = field(default_factory=dict)
     changed: dict[int, list[ev.Saw]] = field(default_factory=dict)
     left: dict[str, ev.Left] = field(default_factory=dict)
+    again: dict[str, dict[int, ev.Saw]] = field(default_factory=dict)
     ended: ev.Ended | None = None
     status: int | None = None
     digest: bytes = GENESIS
@@ -317,6 +318,8 @@ class _Builder:
                     recording.contents[record.digest] = record.data
                 case ev.Changed():
                     recording.changed.setdefault(record.event, []).append(record.found)
+                case ev.Again():
+                    recording.again.setdefault(record.found.path, {})[record.meeting] = record.found
                 case ev.Left():
                     recording.left[record.path] = record
                 case ev.Ended():

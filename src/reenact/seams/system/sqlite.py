@@ -14,12 +14,11 @@ from urllib.parse import unquote, urlsplit
 
 from reenact import _real
 from reenact.engine.lane import get_lane
-from reenact.engine.session import Session
 from reenact.seams.patch import Patches
-from reenact.seams.system.files import Files
+from reenact.seams.system import files
 from reenact.tape.event import DrawKind
 
-_BESIDE = ("-wal", "-journal")
+_BESIDE = ["-wal", "-journal"]
 _URI = 7  # the place of `uri` among the arguments of `connect`
 _KEYWORDS = {"current_timestamp": "datetime", "current_date": "date", "current_time": "time"}
 _DATES = ["date", "time", "datetime", "julianday", "strftime"]
@@ -29,26 +28,24 @@ _SAME_STATEMENT, _LONGEST_HELD = 0.002, 0.05  # seconds
 _JULIAN_EPOCH, _DAY = 2440587.5, 86400.0
 
 
-def install(patches: Patches, session: Session, recorded: Files | None) -> None:
-    """Meets every database that the run opens. `recorded` keeps files, in a recording."""
+def install(patches: Patches) -> None:
+    """Meets every database that is opened."""
     real = sqlite3.connect
 
     def connect(database: Any, *args: Any, **kwargs: Any) -> Any:
-        lane = get_lane()
-        if lane is None or lane.session is not session:
-            return real(database, *args, **kwargs)
-        if recorded is not None:
-            path = _path(database, uri=bool(kwargs.get("uri", args[_URI - 1] if len(args) >= _URI else False)))
-            if path is not None:
-                recorded.opens(path, [path + end for end in _BESIDE])
+        path = path_of(database, uri=bool(kwargs.get("uri", args[_URI - 1] if len(args) >= _URI else False)))
+        if path is not None:
+            files.tell_database(path, _BESIDE)
         connection = real(database, *args, **kwargs)
-        _give_functions(connection)
+        lane = get_lane()
+        if lane is not None and lane.session is not None:
+            _give_functions(connection)
         return connection
 
     patches.function(sqlite3, "connect", connect)
 
 
-def _path(database: Any, *, uri: bool) -> str | None:
+def path_of(database: Any, *, uri: bool) -> str | None:
     """The file that a database is in; None for one in memory."""
     try:
         name = os.fsdecode(database)
