@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
+ASKED = "REENACT_SPEC" in os.environ or "REENACT_CALL" in os.environ
+
 
 def start() -> None:
     """Begins recording or replay in this process, or says why not; the program itself is never kept from running."""
@@ -30,5 +32,5 @@ except Exception as error:
 
     traceback.print_exc()
     sys.stderr.write(f"reenact: could not start: {error}\n")
-    if "REENACT_SPEC" in os.environ or "REENACT_CALL" in os.environ:
+    if ASKED:  # a program that is to be replayed must not run as it is
         os._exit(70)

@@ -38,6 +38,7 @@ from reenact.seams.concurrency import asyncio as asyncio_seam
 from reenact.seams.install import Installed
 from reenact.seams.sockets.watch import watch
 from reenact.seams.system.files import Files, attend
+from reenact.seams.system.listings import hide
 from reenact.seams.tools import tool
 from reenact.tape.event import Ended, Failed, Note, Start
 from reenact.tape.store import Store
@@ -224,6 +225,7 @@ class Run:
             session.side = SideTraffic(manifest.side_traffic)
             process.install(manifest.boundaries, session)
             watch()
+            hide(self._path.parent)
             self._files = Files(session, self._path.parent)
             attend(session, self._files)
         self._enter(session)

@@ -13,7 +13,11 @@ import pytest
 from reenact.tape.reader import read
 from tests.runs import Bench, Done
 
-pytestmark = pytest.mark.usefixtures("namespaces")
+
+@pytest.fixture
+def bench(either: Bench) -> Bench:
+    """Where files are closed by the kernel, and where they are not."""
+    return either
 
 
 class Runs:
@@ -88,7 +92,9 @@ def test_a_function_finds_its_files_as_it_did_and_writes_to_copies(bench: Bench)
     assert sorted(b"".join(replays).splitlines()) == sorted(runs.done.stdout.splitlines())
 
 
-def test_the_certificate_says_how_it_was_closed(bench: Bench) -> None:
+@pytest.mark.usefixtures("namespaces")
+def test_the_certificate_says_how_it_was_closed(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
     (bench.folder / "prompt.txt").write_text("You are a clerk", encoding="utf-8")
     runs = Runs(bench, CALLS)
     assert "kernel" in str(runs.document(runs.ids[0])["network"])

@@ -31,6 +31,7 @@ from reenact.seams.install import Installed
 from reenact.seams.sockets.watch import watch
 from reenact.seams.system.children import Others
 from reenact.seams.system.files import Files, attend
+from reenact.seams.system.listings import hide
 from reenact.tape.close import faults_beside
 from reenact.tape.event import Ended, Failed, Snapshot
 from reenact.tape.reader import read
@@ -45,6 +46,7 @@ def start(text: str) -> None:
     restore_hash_seed(spec)
     session = session_of(spec)
     tape = session.plan.prefix
+    hide(Path(spec.tape).parent)
     workspace = Workspace.enter(tape, Path(spec.report).parent) if tape is not None else None
     served = workspace.served() if workspace is not None else None
     files = Files(session, Path(spec.tape).parent, served) if session.recording else None
@@ -75,6 +77,7 @@ def prepare(text: str) -> None:
     watch(closed=True)
     spec = msgspec.json.decode(text, type=Spec)
     report = Path(spec.report).parent
+    hide(Path(spec.tape).parent)
     if not Workspace.is_entered(report):
         _ENTERED.append(Workspace.enter(read(Path(spec.tape)), report))
 
@@ -229,7 +232,7 @@ def finish_replay(session: Session, spec: Spec, error: Failed | None, workspace:
         complete=True,
         cut=session.cut,
         error="" if error is None else manifests.describe(error),
-        enclosed=workspace is not None and workspace.enclosed is not None,
+        enclosed=workspace is not None and workspace.enclosed,
         unrestored=workspace.unrestored if workspace is not None else [],
         variables=variables,
         choices=session.reordered.chooser.choices if session.reordered is not None else [],

@@ -29,10 +29,11 @@ class Enclosed:
 
     def __init__(self, folders: tuple[str, ...]) -> None:
         self.folders = folders
+        self.missed: list[str] = []  # a path outside of them is read-only, and told where it is not as it was
 
     def has(self, path: str) -> bool:
         """Whether the path may be changed without harm."""
-        return any(path.startswith(folder.rstrip("/") + "/") for folder in self.folders)
+        return any(f"{path}/".startswith(folder.rstrip("/") + "/") for folder in self.folders)
 
 
 def enclose(folders: Iterable[str], scratch: Path, kept: Iterable[Path]) -> Enclosed:

@@ -104,6 +104,7 @@ class Sight(IntEnum):
     FILE = 1
     FOLDER = 2
     OTHER = 3
+    LINK = 4
 
 
 class Record(msgspec.Struct, frozen=True, array_like=True, tag=True):
@@ -290,7 +291,7 @@ class Saw(Record, frozen=True, array_like=True, tag=17):
     """What the run found at a path, before it had touched it itself. `mtime` is ns since 1970.
 
     `digest` (SHA-256, with a `Content` before) is there when a file was read, `names` when a folder was listed; either
-    may come after a record of the same path that had none.
+    may come after a record of the same path that had none. Of a symbolic link, `names` is what it leads to.
     """
 
     path: str

@@ -31,9 +31,12 @@ _BEHIND_NS = 20_000_000  # file systems read a clock that goes on by ticks, so a
 _LOOKS = ("stat", "lstat", "access", "readlink")
 _LISTS = ("listdir", "scandir")
 _CHANGES = ("remove", "unlink", "rmdir", "mkdir", "truncate", "utime", "chmod", "mkfifo", "mknod")
+_MAX_LINKS = 8
 _MOVES = ("rename", "replace")
 _LINKS = ("link", "symlink")
-_WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+OPENER = 5  # its place among the arguments of `open` that come after the mode
+_NAMELESS = getattr(os, "O_TMPFILE", -1)  # a file in that folder without a name: the folder stays as it is
 
 
 class Act(Enum):
@@ -107,9 +110,9 @@ class Files:
 
     # What the run does
 
-    def meets(self, path: str, act: Act) -> None:
-        """See `Attendant`."""
-        if self._served is not None:
+    def meets(self, path: str, act: Act, links: int = 0) -> None:
+        """See `Attendant`. With a link, what it led to when it was first seen."""
+        if self._served is not None and not links:
             self._served.meets(path, act)
         if not self._is_state(path):
             return
@@ -122,6 +125,9 @@ class Files:
                 self._sees(path, meeting, content=content)
             if act is Act.CHANGE:
                 self._changed[path] = None
+            target = target_of(self._first.get(path))
+            if target is not None and links < _MAX_LINKS:
+                self.meets(target, act, links + 1)
 
     def moves(self, path: str, to: str) -> None:
         """See `Attendant`. What lies below is found at another place from now on."""
@@ -190,9 +196,7 @@ class Files:
     def _keep_changes(self, event: int, paths: Iterable[str]) -> None:
         self._last_child = event
         for path in paths:
-            now = self._mark(path)
-            if now != self._marks.get(path):
-                self._marks[path] = now
+            if self._differs(path):
                 self._whole.add(path)
                 self._session.keep(Changed(event, self._state(path, content=True)))
 
@@ -209,9 +213,7 @@ class Files:
         """Somebody else may have changed what is there: then it is on tape anew."""
         if self._is_own(path) or path in self._databases:
             return
-        now = self._mark(path)
-        if now != self._marks[path]:
-            self._marks[path] = now
+        if self._differs(path):
             self._whole.add(path)
             self._left.pop(path, None)
             self._session.keep(Again(meeting, self._state(path, content=True)))
@@ -236,23 +238,29 @@ class Files:
             self._whole.add(path)
             self._tell_open(path)
         mark, found = self._mark(path), self._state(path, content=content)
-        if found.kind is Sight.NOTHING:
+        if found.kind in (Sight.NOTHING, Sight.LINK):
             self._whole.add(path)
-        if path in self._first:
-            self._marks[path] = mark
-            self._session.keep(found)
-            return
-        origin = self._origin(path)
-        came_late, own = self._made_by_child(found), self._is_made(origin)
-        if came_late or (not own and self._is_news(found)):
+        new, origin = path not in self._first, self._origin(path)
+        own = self._is_made(origin)
+        came_late = new and self._made_by_child(found)
+        if came_late or (new and not own and self._is_news(found)):
             self._whole.add(path)
             now = self._state(path, content=True)
             found = Saw(path, Sight.NOTHING)
             self._session.keep(found)
             self._session.keep(Changed(self._last_child, now) if came_late else Again(meeting, now))
-        elif not own and origin not in self._first:
+        elif not own and (origin == path or origin not in self._whole):
             self._session.keep(msgspec.structs.replace(found, path=origin))
         self._first[path], self._marks[path] = found, mark
+        self._sees_below(found)
+
+    def _sees_below(self, found: Saw) -> None:
+        """Which of the names in a folder are folders and links is seen with them."""
+        for path in (f"{found.path}/{name}" for name in (found.names or ()) if found.kind is Sight.FOLDER):
+            if path not in self._first and path not in self._changed and self._is_state(path):
+                below = states.state_of(path)
+                if below.kind in (Sight.FOLDER, Sight.LINK):
+                    self._sees(path, 0, content=False)
 
     def _origin(self, path: str) -> str:
         """Where that was before the run renamed folders."""
@@ -284,13 +292,23 @@ class Files:
 
     def _mark(self, path: str) -> tuple[object, ...]:
         """What changes when somebody changes what is there; what the run itself puts in a folder does not."""
+        if target := states.link_at(path):
+            return (target,)
         try:
             about = states.stat_of(path)
             if stat.S_ISDIR(about.st_mode):
-                return (about.st_mode, *(sorted(self._names(path)) if path in self._whole else ()))
+                return about.st_mode, frozenset(self._names(path) if path in self._whole else ())
         except OSError:
             return ()
         return about.st_mode, about.st_ino, about.st_size, about.st_mtime_ns
+
+    def _differs(self, path: str) -> bool:
+        """Whether that has changed since the run last met it, but for what it did itself."""
+        before, now = self._marks.get(path, ()), self._mark(path)
+        self._marks[path] = now
+        if len(before) == 2 == len(now) and isinstance(before[1], frozenset):
+            before = before[0], frozenset(name for name in before[1] if f"{path}/{name}" not in self._changed)
+        return before != now
 
     def _state(self, path: str, *, content: bool = False) -> Saw:
         found = states.state_of(path)
@@ -323,18 +341,24 @@ class Files:
 class Served:
     """What others changed while the run was recorded, put in place where the replay meets it as the run did."""
 
-    def __init__(self, again: Mapping[str, Mapping[int, Saw]], put: Callable[[Saw], None]) -> None:
+    def __init__(
+        self, again: Mapping[str, Mapping[int, Saw]], first: Mapping[str, Saw], put: Callable[[Saw], None]
+    ) -> None:
         self._again = again
+        self._first = first
         self._put = put
         self._meetings: dict[str, int] = {}
 
-    def meets(self, path: str, _act: Act) -> None:
+    def meets(self, path: str, act: Act, links: int = 0) -> None:
         """See `Attendant`."""
         if path in self._again:
             meeting = self._meetings[path] = self._meetings.get(path, 0) + 1
             found = self._again[path].get(meeting)
             if found is not None:
                 self._put(found)
+        target = target_of(self._first.get(path))
+        if target is not None and links < _MAX_LINKS:
+            self.meets(target, act, links + 1)
 
     def moves(self, path: str, to: str) -> None:
         """See `Attendant`."""
@@ -348,6 +372,13 @@ class Served:
 
     def others_change(self, path: str) -> None:
         """See `Attendant`. In a replay there is only one run."""
+
+
+def target_of(found: Saw | None) -> str | None:
+    """Where a link led; None for what was none."""
+    if found is None or found.kind != Sight.LINK or not found.names:
+        return None
+    return os.path.normpath(os.path.join(os.path.dirname(found.path), found.names[0]))  # noqa: PTH118, PTH120  text
 
 
 # How it is met
@@ -458,7 +489,8 @@ def _before_both(real: Callable[..., Any], told: Callable[..., None]) -> Callabl
 def _opening(real: Callable[..., Any]) -> Callable[..., Any]:
     def open(file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:  # noqa: A001  its name
         writes = isinstance(mode, str) and not set(mode).isdisjoint("wax+")
-        tell(file, Act.CHANGE if writes else Act.READ)
+        if len(args) <= OPENER and kwargs.get("opener") is None:  # which would call what is met, too
+            tell(file, Act.CHANGE if writes else Act.READ)
         return real(file, mode, *args, **kwargs)
 
     return open
@@ -466,7 +498,8 @@ def _opening(real: Callable[..., Any]) -> Callable[..., Any]:
 
 def _os_opening(real: Callable[..., int]) -> Callable[..., int]:
     def open(path: Any, flags: int, *args: Any, **kwargs: Any) -> int:  # noqa: A001  its name
-        tell(path, Act.CHANGE if flags & _WRITES else Act.READ, kwargs.get("dir_fd"))
+        nameless = flags & _NAMELESS == _NAMELESS
+        tell(path, Act.LOOK if nameless else Act.CHANGE if flags & WRITES else Act.READ, kwargs.get("dir_fd"))
         return real(path, flags, *args, **kwargs)
 
     return open

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 from types import FrameType
 from typing import Any, Self
 
@@ -13,6 +14,18 @@ from reenact.seams.patch import Patches
 from reenact.seams.system import states
 from reenact.seams.system.files import absolute_path, replace
 from reenact.tape.event import DrawKind
+
+_HIDDEN: set[str] = set()
+
+
+def hide(folder: Path) -> None:
+    """No run sees that folder, which is ours, where it lists the one that it is in."""
+    _HIDDEN.add(str(folder.absolute()))
+
+
+def is_hidden(folder: Path) -> bool:
+    """Whether that is such a folder."""
+    return str(folder) in _HIDDEN
 
 
 def install(patches: Patches) -> None:
@@ -26,6 +39,8 @@ def install(patches: Patches) -> None:
         absolute = absolute_path("." if path is None else path)
         if absolute is None or absolute.startswith(outside):
             return names
+        if any(os.path.dirname(folder) == absolute for folder in _HIDDEN):  # noqa: PTH120  text, and quick
+            names = [name for name in names if f"{absolute.rstrip('/')}/{os.fsdecode(name)}" not in _HIDDEN]
         here = b"\0".join(map(os.fsencode, names))
         drawn = lane.session.draw(lane, DrawKind.LISTING, lambda: here, frame)
         assert isinstance(drawn, bytes)  # noqa: S101  a LISTING draw is bytes

@@ -18,7 +18,7 @@ from reenact.seams.patch import Patches
 from reenact.seams.system import files
 from reenact.tape.event import DrawKind
 
-_BESIDE = ["-wal", "-journal"]
+BESIDE = ["-wal", "-journal"]
 _URI = 7  # the place of `uri` among the arguments of `connect`
 _KEYWORDS = {"current_timestamp": "datetime", "current_date": "date", "current_time": "time"}
 _DATES = ["date", "time", "datetime", "julianday", "strftime"]
@@ -33,9 +33,9 @@ def install(patches: Patches) -> None:
     real = sqlite3.connect
 
     def connect(database: Any, *args: Any, **kwargs: Any) -> Any:
-        path = path_of(database, uri=bool(kwargs.get("uri", args[_URI - 1] if len(args) >= _URI else False)))
+        path = path_of(database, uri=is_uri(args, kwargs))
         if path is not None:
-            files.tell_database(path, _BESIDE)
+            files.tell_database(path, BESIDE)
         connection = real(database, *args, **kwargs)
         lane = get_lane()
         if lane is not None and lane.session is not None:
@@ -43,6 +43,11 @@ def install(patches: Patches) -> None:
         return connection
 
     patches.function(sqlite3, "connect", connect)
+
+
+def is_uri(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether the database is named by a URI; `args` are those of `connect` after it."""
+    return bool(kwargs.get("uri", args[_URI - 1] if len(args) >= _URI else False))
 
 
 def path_of(database: Any, *, uri: bool) -> str | None:

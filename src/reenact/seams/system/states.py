@@ -26,8 +26,8 @@ _MACHINE = ("/proc/", "/sys/", "/dev/", "/run/")
 class View(Protocol):
     """How paths are looked at. The machine's own is that of `Plain`; a redirected replay has another."""
 
-    def where(self, path: str) -> str:
-        """Where that lies which the run finds at `path`."""
+    def where(self, path: str, *, follow: bool = True) -> str:
+        """Where that lies which the run finds at `path`; if it does not `follow`, a link itself."""
 
     def told(self, place: str) -> str:
         """The other way round: the path at which the run finds what lies there."""
@@ -39,7 +39,7 @@ class View(Protocol):
 class Plain:
     """Everything is where it is."""
 
-    def where(self, path: str) -> str:
+    def where(self, path: str, *, follow: bool = True) -> str:
         """See `View`."""
         return path
 
@@ -66,6 +66,14 @@ def stat_of(path: str) -> os.stat_result:
     return _stat(_view[0].where(path))
 
 
+def link_at(path: str) -> str:
+    """What the symbolic link at a path leads to; empty where there is none."""
+    try:
+        return _readlink(_view[0].where(path, follow=False))
+    except OSError:
+        return ""
+
+
 def names_in(path: str) -> list[str]:
     """As `os.listdir`."""
     return _view[0].names(path)
@@ -76,12 +84,13 @@ def folder_of(descriptor: int) -> str | None:
     try:
         if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
             return None
-        return _view[0].told(_path_of(descriptor))
+        return _view[0].told(place_of(descriptor))
     except OSError:
         return None
 
 
-def _path_of(descriptor: int) -> str:
+def place_of(descriptor: int) -> str:
+    """Where that really is which a descriptor stands for."""
     try:
         return _readlink(f"/proc/self/fd/{descriptor}")
     except FileNotFoundError:
@@ -179,6 +188,8 @@ def is_program(path: str) -> bool:
 def state_of(path: str) -> Saw:
     """What a run finds at a path that it looks at; of a file's content and a folder's names, nothing."""
     try:
+        if target := link_at(path):
+            return Saw(path, Sight.LINK, names=[target])
         about = stat_of(path)
     except OSError:
         return Saw(path, Sight.NOTHING)
