@@ -41,6 +41,7 @@ class Bench:
 
     def __init__(self, folder: Path, python: str = sys.executable, *, sealed: bool = False) -> None:
         self.folder = folder
+        self.sealed = sealed
         self._before = (sys.executable, str(SEALED)) if sealed else ()
         self.python = python
         self.store = Store(folder / ".reenact")

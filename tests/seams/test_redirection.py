@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.runs import Bench
+from reenact.testing import ModelServer, Say
+from tests.runs import Bench, Done, Run, settings
 from tests.seams.test_files import contents
 
 PROGRAMS = {
@@ -221,3 +223,139 @@ def prepare(folder: Path) -> None:
     (folder / "given" / "link").symlink_to("a.txt")
     (folder / "kept").mkdir()
     (folder / "kept" / "c.txt").write_text("kept", encoding="utf-8")
+
+
+@pytest.fixture
+def sealed(tmp_path: Path) -> Bench:
+    """A machine without namespaces."""
+    return Bench(tmp_path, sealed=True)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        "io.FileIO('mine.txt', 'w').write(b'changed')",
+        "posix.unlink('mine.txt')",
+        "posix.rename('mine.txt', 'other.txt')",
+        "posix.open('mine.txt', posix.O_WRONLY | posix.O_TRUNC)",
+        "posix.mkdir('mine')",
+        "sqlite3.Connection('mine.db').execute('CREATE TABLE t (a)')",
+    ],
+)
+def test_what_would_change_a_file_past_the_redirection_is_refused(either: Bench, write: str) -> None:
+    (either.folder / "mine.txt").write_text("mine", encoding="utf-8")
+    program = f"""
+        import io, os, posix, sqlite3, sys
+        if os.environ.get("NOW") == "now":
+            {write}
+        print("done")
+    """
+    run = either.record(program)
+    either.write(program.replace('"now"', "None"))
+    before = contents(either.folder)
+    verified = run.verify()
+    assert contents(either.folder) == before
+    assert not (either.folder / "mine").exists()
+    if either.sealed:
+        assert not verified.passed
+        assert "mine" in json.dumps(verified.divergences)
+
+
+def test_the_certificate_says_that_files_were_redirected_and_what_was_not(sealed: Bench) -> None:
+    (sealed.folder / "read.txt").write_text("old", encoding="utf-8")
+    run = sealed.record("""
+        import io, sqlite3
+        print(open("read.txt").read(), len(io.FileIO("read.txt").read()))
+        try:
+            sqlite3.connect(":memory:").execute("ATTACH DATABASE 'other.db' AS other")
+        except sqlite3.DatabaseError as error:
+            print(error)
+    """)
+    verified = run.verify()
+    assert verified.document["files"].startswith("redirected in Python")
+    assert "audit hook" in verified.document["network"]
+    told = " ".join(verified.document["not_restored"])
+    assert "other.db was not attached" in told
+    (sealed.folder / "read.txt").write_text("new", encoding="utf-8")
+    verified = run.verify()
+    assert f"{sealed.folder / 'read.txt'} was read past the redirection" in " ".join(verified.document["not_restored"])
+    shown = sealed.run("-m", "reenact", "verify", run.path.stem)
+    assert b"files by redirection in Python" in shown.stdout
+
+
+@pytest.mark.parametrize("variable", ["REENACT_SPEC", "REENACT_CALL"])
+def test_a_replay_that_cannot_begin_does_not_run_the_program(tmp_path: Path, variable: str) -> None:
+    bench = Bench(tmp_path)
+    program = bench.write("open('made.txt', 'w').close()")
+    spec = {"mode": "replay", "tape": str(tmp_path / "gone.tape"), "report": str(tmp_path / "report.json")}
+    done = bench.run(program, env={variable: json.dumps(spec)})
+    assert (done.status, (tmp_path / "made.txt").exists()) == (70, False), done.stderr.decode()
+
+
+def test_an_explored_run_changes_no_file_either(bench: Bench) -> None:
+    with ModelServer(lambda _: Say("yes")) as server:
+        run = bench.record(
+            """
+            import asyncio, os
+            import httpx
+            async def put(client, name):
+                body = {"model": "m", "messages": [{"role": "user", "content": name}]}
+                await client.post(os.environ["BASE"] + "/v1/chat/completions", json=body)
+                with open("order.txt", "a") as file:
+                    file.write(name)
+                if os.path.exists("given.txt"):
+                    os.replace("given.txt", "taken.txt")
+            async def main():
+                open("given.txt", "w").close()
+                async with httpx.AsyncClient() as client:
+                    await asyncio.gather(put(client, "a"), put(client, "b"))
+            asyncio.run(main())
+            print(len(open("order.txt").read()))
+            """,
+            env=settings(server),
+        )
+    assert run.status == 0, run.stderr.decode()
+    before = contents(bench.folder)
+    done = bench.run("-m", "reenact", "explore", run.path.stem, "--runs", "3", "--json")
+    assert contents(bench.folder) == before
+    assert set(json.loads(done.stdout)["changed"]) == {"files"}, done.stderr.decode()
+
+
+def test_a_run_does_not_see_what_is_kept_of_it(bench: Bench) -> None:
+    run = bench.record("""
+        import os, pathlib
+        print(os.listdir(), sorted(os.walk(".")), sorted(pathlib.Path().rglob("*")), os.path.isdir(".reenact"))
+    """)
+    assert run.text == "['agent.py'] [('.', [], ['agent.py'])] [PosixPath('agent.py')] True\n"
+    run.reproduced()
+
+
+def test_a_file_that_another_program_changes_meanwhile_is_found_as_it_was(bench: Bench) -> None:
+    """Somebody outside puts an answer there while the run waits for it."""
+    bench.write("""
+        import os, time
+        turns = 0
+        print("waiting", flush=True)
+        while not os.path.exists("answer"):
+            time.sleep(0.05)
+        print(open("answer").read(), os.listdir("inbox"))
+        open("asked", "w").close()
+        while open("answer").read() != "second":
+            time.sleep(0.05)
+        print("got it")
+    """)
+    (bench.folder / "inbox").mkdir()
+    with bench.start("-m", "reenact", "record", "--quiet", "agent.py") as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"waiting\n"
+        (bench.folder / "inbox" / "letter").touch()
+        for text in ("first", "second"):
+            (bench.folder / "new").write_text(text, encoding="utf-8")
+            (bench.folder / "new").rename(bench.folder / "answer")
+            while text == "first" and not (bench.folder / "asked").exists():
+                pass
+        assert process.stdout.read() == b"first ['letter']\ngot it\n"
+    run = Run(bench, bench.store.path(*bench.store.ids()), Done(0, b"waiting\nfirst ['letter']\ngot it\n", b""))
+    run.reproduced()
+    (bench.folder / "answer").unlink()
+    run.reproduced()
