@@ -196,6 +196,43 @@ def test_a_function_finds_its_database_as_it_did(bench: Bench) -> None:
         assert db.execute("SELECT count(*) FROM note").fetchone() == (0,)
 
 
+OLDER = """
+    import sqlite3
+    import reenact
+
+    db = sqlite3.connect("notes.db")
+    db.execute("PRAGMA journal_mode = JOURNAL")
+    db.execute("CREATE TABLE IF NOT EXISTS note (text TEXT, at TEXT DEFAULT CURRENT_TIMESTAMP)")
+    db.commit()
+    cursor = db.cursor()
+
+    @reenact.record
+    def note(text: str) -> list[str]:
+        USE.execute("INSERT INTO note (text) VALUES (?)", (text,))
+        db.commit()
+        return [text for text, in USE.execute("SELECT text || at FROM note")]
+
+    if __name__ == "__main__":
+        for text in ("one", "two", "three"):
+            note(text)
+"""
+
+
+@pytest.mark.parametrize("use", ["db", "cursor"])
+@pytest.mark.parametrize("journal", ["WAL", "DELETE"])
+def test_a_connection_from_before_the_run_finds_what_it_found(bench: Bench, use: str, journal: str) -> None:
+    runs = Runs(bench, OLDER.replace("USE", use).replace("JOURNAL", journal))
+    assert len(runs.ids) == 3
+    runs.verified()
+    with closing(sqlite3.connect(bench.folder / "notes.db")) as db:
+        db.execute("DELETE FROM note")
+        db.execute("INSERT INTO note (text) VALUES ('another by now')")
+        db.commit()
+    before = contents(bench.folder)
+    runs.verified()
+    assert contents(bench.folder) == before
+
+
 AT_ONCE = """
     import asyncio, json, os, pathlib
     import reenact

@@ -183,6 +183,7 @@ class Installed:
             entropy.install_shared(self._patches)
             self._also({"tempfile": entropy.meet_tempfile_shared})
             self._meet_files()
+            sqlite.install_shared(self._patches)
             children.meet_shared(self._patches)
             if self._processes is None:
                 self._also(dict.fromkeys(processes.STARTERS, processes.meet_shared))

@@ -9,15 +9,21 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 from urllib.parse import unquote, urlsplit
+from weakref import WeakKeyDictionary
 
 from reenact import _real
-from reenact.engine.lane import get_lane
+from reenact.engine.lane import get_lane, muted
+from reenact.engine.session import Session
 from reenact.seams.patch import Patches
 from reenact.seams.system import files
 from reenact.tape.event import DrawKind
 
+_KNOWN: WeakKeyDictionary[Session, set[int]] = WeakKeyDictionary()  # the connections that each run has met
+_USES = ("execute", "executemany", "executescript", "cursor")
+_cursor = sqlite3.Connection.cursor
 BESIDE = ["-wal", "-journal"]
 _URI = 7  # the place of `uri` among the arguments of `connect`
 _KEYWORDS = {"current_timestamp": "datetime", "current_date": "date", "current_time": "time"}
@@ -39,10 +45,50 @@ def install(patches: Patches) -> None:
         connection = real(database, *args, **kwargs)
         lane = get_lane()
         if lane is not None and lane.session is not None:
+            _KNOWN.setdefault(lane.session, set()).add(id(connection))
             _give_functions(connection)
         return connection
 
     patches.function(sqlite3, "connect", connect)
+
+
+def install_shared(patches: Patches) -> None:
+    """Meets connections from before a run in code where it uses them: only then are their databases the run's."""
+    for kind, connection_of in (
+        (sqlite3.Connection, lambda self: self),
+        (sqlite3.Cursor, lambda self: self.connection),
+    ):
+        for name in _USES:
+            if hasattr(kind, name):
+                patches.method_of_builtin(kind, name, _using(getattr(kind, name), connection_of))
+
+
+def _using(real: Callable[..., Any], connection_of: Callable[[Any], sqlite3.Connection]) -> Callable[..., Any]:
+    def use(self: Any, *args: Any, **kwargs: Any) -> Any:
+        lane = get_lane()
+        if lane is not None and lane.session is not None and not lane.session.exclusive:
+            _meet_older(connection_of(self), lane.session)
+        return real(self, *args, **kwargs)
+
+    use.__name__, use.__doc__ = real.__name__, real.__doc__
+    return use
+
+
+def _meet_older(connection: sqlite3.Connection, session: Session) -> None:
+    known = _KNOWN.setdefault(session, set())
+    if id(connection) in known:
+        return
+    known.add(id(connection))
+    databases: list[str] = []
+    with muted(), suppress(sqlite3.Error):  # in the midst of a statement it takes no functions
+        cursor = _cursor(connection)
+        cursor.row_factory = None
+        databases = [path for _, _, path in cursor.execute("PRAGMA database_list") if path]
+        cursor.close()
+        if databases:
+            _give_functions(connection)
+    for path in databases:
+        files.tell_database(path, BESIDE)
 
 
 def is_uri(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
