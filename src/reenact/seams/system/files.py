@@ -11,7 +11,9 @@ import _io
 import io
 import os
 import stat
+import sys
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from enum import Enum
 from functools import cached_property
 from pathlib import Path
@@ -31,12 +33,17 @@ _BEHIND_NS = 20_000_000  # file systems read a clock that goes on by ticks, so a
 _LOOKS = ("stat", "lstat", "access", "readlink")
 _LISTS = ("listdir", "scandir")
 _CHANGES = ("remove", "unlink", "rmdir", "mkdir", "truncate", "utime", "chmod", "mkfifo", "mknod")
+_KEEPERS = (("glob", "_StringGlobber"), ("tempfile", "_TemporaryFileCloser"))
 _MAX_LINKS = 8
 _MOVES = ("rename", "replace")
 _LINKS = ("link", "symlink")
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 OPENER = 5  # its place among the arguments of `open` that come after the mode
 _NAMELESS = getattr(os, "O_TMPFILE", -1)  # a file in that folder without a name: the folder stays as it is
+
+
+def _stamp(about: os.stat_result) -> tuple[int, ...]:
+    return about.st_mode, about.st_ino, about.st_size, about.st_mtime_ns
 
 
 class Act(Enum):
@@ -64,6 +71,7 @@ class Attendant(Protocol):
 
 
 _RUNS: dict[Session, Attendant] = {}
+os.register_at_fork(after_in_child=_RUNS.clear)  # what a fork does is no part of its parent's runs
 
 
 def attend(session: Session, attendant: Attendant | None) -> None:
@@ -88,6 +96,7 @@ class Files:
         self._first: dict[str, Saw] = {}
         self._whole: set[str] = set()  # of these the content is on tape, too
         self._marks: dict[str, tuple[object, ...]] = {}
+        self._stamps: dict[str, tuple[int, ...]] = {}  # which are the same only while nothing changes
         self._meetings: dict[str, int] = {}
         self._kept: set[bytes] = set()
         self._changed: dict[str, None] = {}
@@ -98,7 +107,6 @@ class Files:
         self._moves: list[tuple[str, str]] = []
         self._last_child = -1
         self._first_child = 0
-        self._owner = _real.getpid()
 
     @cached_property
     def _outside(self) -> tuple[str, ...]:
@@ -171,7 +179,7 @@ class Files:
                     self._session.keep(self._left.get(path) or states.left_at(path, self._secrets))
 
     def _is_state(self, path: str) -> bool:
-        return _real.getpid() == self._owner and not path.startswith(self._outside) and not states.is_program(path)
+        return not path.startswith(self._outside) and not states.is_program(path)
 
     def _is_own(self, path: str) -> bool:
         """Whether a difference there is, as far as anybody knows, the run's own doing."""
@@ -292,18 +300,26 @@ class Files:
 
     def _mark(self, path: str) -> tuple[object, ...]:
         """What changes when somebody changes what is there; what the run itself puts in a folder does not."""
-        if target := states.link_at(path):
-            return (target,)
         try:
-            about = states.stat_of(path)
-            if stat.S_ISDIR(about.st_mode):
-                return about.st_mode, frozenset(self._names(path) if path in self._whole else ())
+            about = states.stat_of(path, follow=False)
         except OSError:
+            self._stamps.pop(path, None)
             return ()
-        return about.st_mode, about.st_ino, about.st_size, about.st_mtime_ns
+        if stat.S_ISLNK(about.st_mode):
+            return (states.link_at(path),)
+        stamp = _stamp(about)
+        if _real.time_ns() - about.st_mtime_ns > _BEHIND_NS:
+            self._stamps[path] = stamp
+        if stat.S_ISDIR(about.st_mode):
+            return about.st_mode, frozenset(self._names(path) if path in self._whole else ())
+        return stamp
 
     def _differs(self, path: str) -> bool:
         """Whether that has changed since the run last met it, but for what it did itself."""
+        if path in self._stamps:
+            with suppress(OSError):
+                if _stamp(states.stat_of(path, follow=False)) == self._stamps[path]:
+                    return False
         before, now = self._marks.get(path, ()), self._mark(path)
         self._marks[path] = now
         if len(before) == 2 == len(now) and isinstance(before[1], frozenset):
@@ -413,6 +429,17 @@ def replace(patches: Patches, name: str, met: Callable[..., Any]) -> None:
         if real in able:
             able.add(met)
             patches.on_undo(lambda able=able: able.discard(met))  # type: ignore[misc]
+    for module, kind in _KEEPERS:
+        _replace_kept(patches, getattr(sys.modules.get(module), kind, None), real, met)
+
+
+def _replace_kept(patches: Patches, kind: type | None, real: object, met: Callable[..., Any]) -> None:
+    """The same where a class of the standard library keeps the function, as its own or as a default."""
+    for name, value in list(vars(kind).items()) if kind is not None else ():
+        if isinstance(value, staticmethod) and value.__func__ is real:
+            patches.set(kind, name, staticmethod(met))
+        elif real in (getattr(value, "__defaults__", None) or ()):
+            patches.set(value, "__defaults__", tuple(met if one is real else one for one in value.__defaults__))
 
 
 def tell(path: Any, act: Act, folder: Any = None) -> None:
@@ -515,9 +542,11 @@ def absolute_path(path: Any, folder: Any = None) -> str | None:
         return None
     if "\0" in text:
         return None
-    if folder is not None:
+    if folder is not None and not text.startswith("/"):
         above = states.folder_of(folder)
         if above is None:
             return None
-        text = os.path.join(above, text)  # noqa: PTH118  text, and quick
-    return os.path.abspath(text)  # noqa: PTH100  as above
+        text = f"{above}/{text}"
+    if not text.startswith("/"):
+        text = f"{os.getcwd()}/{text}"  # noqa: PTH109  text, and quick
+    return os.path.normpath(text) if "/." in text or "//" in text or text.endswith("/") else text

@@ -15,17 +15,18 @@ from reenact.seams.system import states
 from reenact.seams.system.files import absolute_path, replace
 from reenact.tape.event import DrawKind
 
-_HIDDEN: set[str] = set()
+_HIDDEN: dict[str, set[str]] = {}  # names, by the folder that they are in
 
 
 def hide(folder: Path) -> None:
     """No run sees that folder, which is ours, where it lists the one that it is in."""
-    _HIDDEN.add(str(folder.absolute()))
+    folder = folder.absolute()
+    _HIDDEN.setdefault(str(folder.parent), set()).add(folder.name)
 
 
 def is_hidden(folder: Path) -> bool:
     """Whether that is such a folder."""
-    return str(folder) in _HIDDEN
+    return folder.name in _HIDDEN.get(str(folder.parent), ())
 
 
 def install(patches: Patches) -> None:
@@ -39,8 +40,8 @@ def install(patches: Patches) -> None:
         absolute = absolute_path("." if path is None else path)
         if absolute is None or absolute.startswith(outside):
             return names
-        if any(os.path.dirname(folder) == absolute for folder in _HIDDEN):  # noqa: PTH120  text, and quick
-            names = [name for name in names if f"{absolute.rstrip('/')}/{os.fsdecode(name)}" not in _HIDDEN]
+        if absolute in _HIDDEN:
+            names = [name for name in names if os.fsdecode(name) not in _HIDDEN[absolute]]
         here = b"\0".join(map(os.fsencode, names))
         drawn = lane.session.draw(lane, DrawKind.LISTING, lambda: here, frame)
         assert isinstance(drawn, bytes)  # noqa: S101  a LISTING draw is bytes

@@ -61,9 +61,9 @@ def look_through(view: View) -> None:
     _view[0] = view
 
 
-def stat_of(path: str) -> os.stat_result:
+def stat_of(path: str, *, follow: bool = True) -> os.stat_result:
     """As `os.stat`."""
-    return _stat(_view[0].where(path))
+    return _stat(_view[0].where(path, follow=follow), follow_symlinks=follow)
 
 
 def link_at(path: str) -> str:

@@ -8,7 +8,6 @@ import io
 import os
 import posix
 import sqlite3
-import sys
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -46,7 +45,6 @@ class Leading:
 
     def install(self, patches: Patches) -> None:
         """Leads from now on."""
-        unlink = os.unlink
         for name in _LOOKS:
             self._lead(patches, name, self._looking)
         for name in _CHANGES:
@@ -63,7 +61,6 @@ class Leading:
         patches.function(io, "open", _plain(self.open_io))
         patches.function(sqlite3, "connect", self._connecting(sqlite3.connect))
         self._lead_imports(patches)
-        _meet_tempfile(patches, unlink)
 
     def _lead(self, patches: Patches, name: str, made: Callable[[Real], Real]) -> None:
         if hasattr(os, name):
@@ -291,14 +288,3 @@ def _by_name(led: Real, name: str) -> Real:
         return led(*args, **kwargs) if args or name not in kwargs else led(kwargs.pop(name), **kwargs)
 
     return call
-
-
-def _meet_tempfile(patches: Patches, unlink: Real) -> None:
-    """The one place in the standard library that keeps a function of `os` as a default of its own."""
-    tempfile = sys.modules.get("tempfile")
-    closer = getattr(tempfile, "_TemporaryFileCloser", None)
-    for name in ("close", "cleanup"):
-        function = getattr(closer, name, None)
-        if function is not None and unlink in (function.__defaults__ or ()):
-            led = tuple(os.unlink if one is unlink else one for one in function.__defaults__)
-            patches.set(function, "__defaults__", led)
