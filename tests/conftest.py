@@ -44,15 +44,23 @@ def namespaces(tmp_path_factory: pytest.TempPathFactory) -> None:
         pytest.skip(f"no namespaces here: {done.stderr.splitlines()[-1]}")
 
 
+@pytest.fixture
+def sealed(tmp_path: Path) -> Bench:
+    """As `bench`, on a machine without namespaces."""
+    if sys.platform != "linux" or platform.machine() not in UNSHARE:
+        pytest.skip("no way here to take the namespaces away")
+    return Bench(tmp_path, sealed=True)
+
+
 @pytest.fixture(params=["namespaces", "redirection"])
 def either(request: pytest.FixtureRequest, tmp_path: Path) -> Bench:
     """As `bench`, on a machine with namespaces and on one without: files are the same on both."""
-    sealed = request.param == "redirection"
-    if not sealed:
+    if request.param == "namespaces":
         request.getfixturevalue("namespaces")
-    elif sys.platform != "linux" or platform.machine() not in UNSHARE:
-        pytest.skip("no way here to take the namespaces away")
-    return Bench(tmp_path, sealed=sealed)
+        return Bench(tmp_path)
+    found = request.getfixturevalue("sealed")
+    assert isinstance(found, Bench)
+    return found
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -225,12 +225,6 @@ def prepare(folder: Path) -> None:
     (folder / "kept" / "c.txt").write_text("kept", encoding="utf-8")
 
 
-@pytest.fixture
-def sealed(tmp_path: Path) -> Bench:
-    """A machine without namespaces."""
-    return Bench(tmp_path, sealed=True)
-
-
 @pytest.mark.parametrize(
     "write",
     [

@@ -16,7 +16,6 @@ from typing import Any
 
 from reenact.engine.divergence import Datum, Divergence, What
 from reenact.engine.lane import get_lane
-from reenact.engine.session import Session
 from reenact.errors import DivergenceError
 from reenact.seams.system import sqlite, states
 from reenact.seams.system.files import WRITES
@@ -51,7 +50,6 @@ class Past:
         self._tree = tree
         self._exempt = (*exempt, states.beginning(tree.root))
         self._led: ContextVar[bool] = ContextVar("reenact_led", default=False)
-        self.session: Session | None = None
         self.told: list[str] = []
 
     def install(self) -> None:
@@ -106,10 +104,13 @@ class Past:
         if "/__pycache__" in path:  # who caches there goes on without
             raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)
         lane = get_lane()
-        session = (lane.session if lane is not None else None) or self.session
-        if session is not None:
+        if lane is not None and lane.session is not None:
             note = "it would be changed past the redirection of files, where a replay changes nothing"
-            session.latch(Divergence(What.FILE, "0", actual=Datum("file", path, event.encode()), notes=(note,)))
+            lane.session.latch(Divergence(What.FILE, "0", actual=Datum("file", path, event.encode()), notes=(note,)))
+        else:
+            self.told.append(
+                f"{path} was not changed ({event}): that was past the redirection, and in no lane of the run"
+            )
         raise DivergenceError(f"no file is changed in replay: {event} {path}")
 
     def close_attaching(self, connection: sqlite3.Connection) -> None:
