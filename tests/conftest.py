@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.runs import Bench
+from tests.sealed import UNSHARE
 
 ENCLOSES = """
 import pathlib, sys
@@ -40,6 +42,25 @@ def namespaces(tmp_path_factory: pytest.TempPathFactory) -> None:
     done = subprocess.run([sys.executable, "-c", ENCLOSES, folder], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         pytest.skip(f"no namespaces here: {done.stderr.splitlines()[-1]}")
+
+
+@pytest.fixture
+def sealed(tmp_path: Path) -> Bench:
+    """As `bench`, on a machine without namespaces."""
+    if sys.platform != "linux" or platform.machine() not in UNSHARE:
+        pytest.skip("no way here to take the namespaces away")
+    return Bench(tmp_path, sealed=True)
+
+
+@pytest.fixture(params=["namespaces", "redirection"])
+def either(request: pytest.FixtureRequest, tmp_path: Path) -> Bench:
+    """As `bench`, on a machine with namespaces and on one without: files are the same on both."""
+    if request.param == "namespaces":
+        request.getfixturevalue("namespaces")
+        return Bench(tmp_path)
+    found = request.getfixturevalue("sealed")
+    assert isinstance(found, Bench)
+    return found
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -23,6 +23,7 @@ from reenact.tape.whole import whole
 from reenact.testing.address import Address
 
 PROGRAMS = Path(__file__).parent / "programs"
+SEALED = Path(__file__).parent / "sealed.py"
 PATIENCE = 90.0  # seconds after which a program that should have ended is taken to hang
 _NOT_HANDED_ON = ("REENACT_", "PYTEST_", "PYTHONHASHSEED", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 
@@ -37,10 +38,12 @@ class Done:
 
 
 class Bench:
-    """A folder with a store of its own, and programs that run in it under one Python."""
+    """A folder with a store of its own, and programs that run in it under one Python; `sealed`: without namespaces."""
 
-    def __init__(self, folder: Path, python: str = sys.executable) -> None:
+    def __init__(self, folder: Path, python: str = sys.executable, *, sealed: bool = False) -> None:
         self.folder = folder
+        self.sealed = sealed
+        self._before = (sys.executable, str(SEALED)) if sealed else ()
         self.python = python
         self.store = Store(folder / ".reenact")
         self.store.root.mkdir(exist_ok=True)
@@ -68,7 +71,7 @@ class Bench:
         """A Python command line under way, in a process group of its own."""
         pipe = subprocess.PIPE
         return subprocess.Popen(
-            [self.python, *command],
+            [*self._before, self.python, *command],
             cwd=self.folder,
             env=environment(self.folder, env),
             stdin=subprocess.DEVNULL,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
+ASKED = "REENACT_SPEC" in os.environ or "REENACT_CALL" in os.environ
+
 
 def start() -> None:
     """Begins recording or replay in this process, or says why not; the program itself is never kept from running."""
@@ -17,9 +19,12 @@ def start() -> None:
         from reenact.launch import joined
 
         joined.start(os.environ.pop("REENACT_JOIN"))
-    elif "REENACT_CALL" in os.environ or "REENACT_CLOSED" in os.environ:
-        # a replay that begins later, with a function, a block, or what a process of multiprocessing is to do: what
-        # comes before it may not connect either
+    elif "REENACT_CALL" in os.environ:
+        from reenact.launch import child
+
+        child.prepare(os.environ["REENACT_CALL"])
+    elif "REENACT_CLOSED" in os.environ:
+        # what a process of multiprocessing does before its session begins may not connect either
         from reenact.seams.sockets.watch import watch
 
         watch(closed=True)
@@ -36,5 +41,5 @@ except Exception as error:
 
     traceback.print_exc()
     sys.stderr.write(f"reenact: could not start: {error}\n")
-    if "REENACT_SPEC" in os.environ:
+    if ASKED:  # a program that is to be replayed must not run as it is
         os._exit(70)

@@ -36,9 +36,12 @@ from reenact.launch.sampling import is_off
 from reenact.launch.settings import Settings
 from reenact.launch.spec import CALL, Report, Spec
 from reenact.launch.wish import Wish
+from reenact.launch.workspace import Workspace
 from reenact.seams.concurrency import asyncio as asyncio_seam
 from reenact.seams.install import Installed
 from reenact.seams.sockets.watch import watch
+from reenact.seams.system.files import Files, attend
+from reenact.seams.system.listings import hide
 from reenact.seams.tools import tool
 from reenact.tape.event import Ended, Failed, Note, Start
 from reenact.tape.labels import rows
@@ -173,6 +176,8 @@ class Run:
         self._session: Session | None = None
         self._path: Path | None = None
         self._spec: Spec | None = None
+        self._files: Files | None = None
+        self._workspace: Workspace | None = None
 
     def begin(self) -> None:
         """Starts recording, or the replay that this process was started for. Never raises in recording."""
@@ -236,6 +241,9 @@ class Run:
             session.run_id = self.id
             process.install(manifest.boundaries, session)
             watch()
+            hide(self._path.parent)
+            self._files = Files(session, self._path.parent)
+            attend(session, self._files)
         self._enter(session)
 
     def _begin_replay(self, spec: Spec) -> None:
@@ -249,6 +257,10 @@ class Run:
             self.id = manifest.run_id
             process.install(manifest.boundaries, session)
             watch(session, closed=True)
+            self._workspace = child.entered()
+            if self._workspace is not None:
+                self._workspace.restore()
+                attend(session, self._workspace.served())
         session.exclusive = False
         self._enter(session)
 
@@ -261,6 +273,8 @@ class Run:
 
     def _end_recording(self, session: Session, error: BaseException | None, result: bytes) -> None:
         try:
+            if self._files is not None:
+                self._files.end()
             session.keep(Ended(session.elapsed(), encode(error) if error is not None else None, result))
             session.commit()
             if session.writer is not None:
@@ -289,7 +303,7 @@ class Run:
             wanted, found = Datum("result", self._entry, ended.result), Datum("result", self._entry, result)
             session.latch(Divergence(What.EXIT, "0", expected=wanted, actual=found))
         failed: Failed | None = encode(error) if error is not None else None
-        child.finish_replay(session, spec, failed)
+        child.finish_replay(session, spec, failed, self._workspace)
 
     @property
     def under_way(self) -> bool:

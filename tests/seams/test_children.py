@@ -58,7 +58,7 @@ STARTS = {
         print(*pool.map(lambda at: subprocess.run([*tool, str(at)], input=b"", capture_output=True).stdout, range(3)))""",
 }
 
-ALONE = {"REENACT_ENABLED": "false"}  # no child records itself: what is on tape is what its program sees of it
+ALONE = {"REENACT_CHILDREN": "false"}  # no child records itself: what is on tape is what its program sees of it
 
 LOOP = {
     "communicate": """

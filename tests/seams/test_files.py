@@ -9,7 +9,12 @@ import pytest
 
 from tests.runs import Bench
 
-pytestmark = pytest.mark.usefixtures("namespaces")
+
+@pytest.fixture
+def bench(either: Bench) -> Bench:
+    """Where files are closed by the kernel, and where they are not."""
+    return either
+
 
 READS = """
     import os, pathlib

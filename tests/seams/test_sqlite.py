@@ -10,7 +10,12 @@ import pytest
 
 from tests.runs import Bench
 
-pytestmark = pytest.mark.usefixtures("namespaces")
+
+@pytest.fixture
+def bench(either: Bench) -> Bench:
+    """Where files are closed by the kernel, and where they are not."""
+    return either
+
 
 NOTES = """
     import sqlite3

@@ -112,8 +112,8 @@ def _namespaces() -> Iterator[Finding]:
             what="The kernel gives a replay no network and no files of its own.",
             place=sys.platform,
             seen=f"a process tried: {reason}",
-            why="A replay reads files as they are by now, writes where the run wrote, and only Python's own "
-            "connections are refused: C code and children may still connect.",
+            why="A replay's files are then redirected in Python, and Python's own connections are refused: C code "
+            "that opens files or connections itself is not closed in.",
             do="On Linux, allow user namespaces (sysctl kernel.unprivileged_userns_clone, "
             "kernel.apparmor_restrict_unprivileged_userns), or replay in a container that has them.",
         )

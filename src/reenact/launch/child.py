@@ -31,8 +31,9 @@ from reenact.seams.concurrency.processes import Joining
 from reenact.seams.install import Installed
 from reenact.seams.sockets.watch import watch
 from reenact.seams.system.children import Others
-from reenact.seams.system.files import Files
+from reenact.seams.system.files import Files, attend
 from reenact.seams.system.joining import Joined, Start
+from reenact.seams.system.listings import hide
 from reenact.tape.close import faults_beside
 from reenact.tape.event import Ended, Failed, Snapshot
 from reenact.tape.reader import Recording, read
@@ -56,8 +57,11 @@ def begin_program(session: Session, spec: Spec, store: Path, seed: str) -> Files
     `store` holds the tapes, which are no part of a run; `seed` is the hash seed of the process.
     """
     tape = session.plan.prefix
-    files = Files(session, store) if session.recording else None
+    hide(store)
     workspace = Workspace.enter(tape, Path(spec.report).parent) if tape is not None else None
+    served = workspace.served() if workspace is not None else None
+    files = Files(session, store, served) if session.recording else None
+    attend(session, files or served)
 
     def end() -> None:
         if workspace is not None:
@@ -71,10 +75,31 @@ def begin_program(session: Session, spec: Spec, store: Path, seed: str) -> Files
     others = _Both(session, files, workspace) if files is not None and workspace is not None else files or workspace
     installed = begin(session, spec, finish, store, files, others)
     if installed.processes is not None and spec.mode != "explore":
-        enclosed = workspace.enclosed if workspace is not None else None
-        home = spec, spec.tape, str(store), seed, enclosed
+        home = spec, spec.tape, str(store), seed, workspace.world if workspace is not None else None
         installed.processes.offspring = partial(_offspring, session, installed, home)
     return files
+
+
+_ENTERED: list[Workspace] = []
+
+
+def prepare(text: str) -> None:
+    """Closes the world around a program that is to replay a recorded function or block, before its first line.
+
+    Called by the start-up hook. What comes before the run may not connect either, and what it does to files it does to
+    the copies. A process that is started meanwhile is in the same world already.
+    """
+    watch(closed=True)
+    spec = msgspec.json.decode(text, type=Spec)
+    report = Path(spec.report).parent
+    hide(Path(spec.tape).parent)
+    if not Workspace.is_entered(report):
+        _ENTERED.append(Workspace.enter(process(read(Path(spec.tape)), spec.process), report))
+
+
+def entered() -> Workspace | None:
+    """The workspace that this process was started in."""
+    return _ENTERED[0] if _ENTERED else None
 
 
 def restore_hash_seed(given: str | None) -> None:
@@ -139,7 +164,7 @@ def begin(
     session.finish = finish
     if session.recording:
         installed.join = partial(_join, session, store, spec.deep)
-    installed.take_process(session, spec.terminal, store, files, others)
+    installed.take_process(session, spec.terminal, files, others)
     tape = session.plan.prefix
     where = manifests.decode(tape.manifest).machine if tape is not None else None
     if where is not None:
@@ -251,7 +276,7 @@ def finish_replay(session: Session, spec: Spec, error: Failed | None, workspace:
         complete=True,
         cut=session.cut,
         error="" if error is None else manifests.describe(error),
-        enclosed=workspace is not None and workspace.enclosed is not None,
+        enclosed=workspace is not None and workspace.enclosed,
         unrestored=workspace.unrestored if workspace is not None else [],
         variables=variables,
         choices=session.reordered.chooser.choices if session.reordered is not None else [],

@@ -30,15 +30,17 @@ _SIOCSIFFLAGS, _IFF_UP, _IFF_RUNNING = 0x8914, 0x1, 0x40
 class Enclosed(msgspec.Struct, frozen=True):
     """What has been closed. `folders` are those in which anything may be changed, each with where it is as it was.
 
-    It was `privileged` if that took no user namespace.
+    It was `privileged` if that took no user namespace. A path outside of them is read-only, and told among those that
+    are `missed` where it is not as it was.
     """
 
     folders: dict[str, str]
     privileged: bool
+    missed: list[str] = []
 
     def has(self, path: str) -> bool:
         """Whether the path may be changed without harm."""
-        return any(path.startswith(folder.rstrip("/") + "/") for folder in self.folders)
+        return any(f"{path}/".startswith(folder.rstrip("/") + "/") for folder in self.folders)
 
 
 def enclose(folders: Iterable[str], scratch: Path, kept: Iterable[Path]) -> Enclosed:

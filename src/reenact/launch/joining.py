@@ -25,6 +25,9 @@ from reenact.seams.system.joining import Joined, Start
 JOIN = "REENACT_JOIN"
 """The environment variable that holds the invitation of a process that a recorded run starts."""
 
+CHILDREN = "REENACT_CHILDREN"
+"""The environment variable that keeps what is started from joining, with a value that turns things off."""
+
 NOWHERE = (0, 0)  # where nobody sees what is written
 _SEED = "PYTHONHASHSEED"
 _SHELLS = ("sh", "bash", "dash", "ksh", "zsh")
@@ -67,7 +70,7 @@ class Inviting:
         """As `seams.system.joining.Join`."""
         given = os.environ if start.env is None else start.env
         env = {os.fsdecode(name): os.fsdecode(value) for name, value in given.items()}
-        if is_off(env):
+        if is_off(env) or is_off(env, CHILDREN):
             return Joined(start, [])
         cwd = os.path.abspath(os.fsdecode(start.cwd or "."))  # noqa: PTH100  resolve() follows links
         return (self._in_shell if start.shell else self._alone)(start, env, cwd, lanes)

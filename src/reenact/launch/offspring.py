@@ -29,7 +29,8 @@ from reenact.launch.lock import Lock
 from reenact.launch.spec import CLOSED, Report, Spec
 from reenact.launch.workspace import Workspace
 from reenact.seams.install import Installed
-from reenact.seams.system.files import Files
+from reenact.seams.system.files import Files, attend
+from reenact.seams.system.listings import hide
 from reenact.tape.close import faults_beside
 from reenact.tape.event import Exited, Start
 from reenact.tape.reader import Recording, folder_of, read
@@ -131,7 +132,8 @@ class Offspring:
         running.begin(session, report)
         _ends_replay(session, self._home, self._birth, workspace)
         self._installed.take_fork(workspace)
-        _begun(self._installed, session, msgspec.structs.replace(self._home, enclosed=workspace.enclosed))
+        attend(session, workspace.served())
+        _begun(self._installed, session, msgspec.structs.replace(self._home, enclosed=workspace.world))
         child.take_up(session)
 
 
@@ -150,7 +152,8 @@ def _record_fresh(home: Home, birth: Birth) -> None:
     session.side = SideTraffic(home.spec.side_traffic)
     child.look(session, home.spec)
     files = Files(session, Path(home.store))
-    files.take(among=True)
+    files.take()
+    hide(Path(home.store))
     atexit.register(finish := _ends_recording(session, files))
     installed = child.begin(session, home.spec, finish, Path(home.store), files, files)
     _begun(installed, session, msgspec.structs.replace(home, tape=str(path)))
@@ -164,10 +167,12 @@ def _replay_fresh(home: Home, birth: Birth) -> None:
     running.begin(session, report)
     assert session.plan.prefix is not None  # noqa: S101  it is a replay
     workspace = Workspace.enter_again(session.plan.prefix, report.parent, home.enclosed)
+    hide(Path(home.store))
+    attend(session, workspace.served())
     _ends_replay(session, home, birth, workspace)
     atexit.register(finish := session.finish)
     installed = child.begin(session, home.spec, finish, Path(home.store), None, workspace)
-    _begun(installed, session, msgspec.structs.replace(home, enclosed=workspace.enclosed))
+    _begun(installed, session, msgspec.structs.replace(home, enclosed=workspace.world))
 
 
 def starts(session: Session, installed: Installed, home: Home, birth: Birth) -> Offspring | None:

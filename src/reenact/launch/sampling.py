@@ -23,9 +23,9 @@ _SALT = b"reenact sample\0"
 _BYTES = 8
 
 
-def is_off(environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether the environment turns reenact off: REENACT_ENABLED=false."""
-    return environment.get(ENABLED, "").lower() in _OFF
+def is_off(environment: Mapping[str, str] = os.environ, what: str = ENABLED) -> bool:
+    """Whether the environment turns reenact off: REENACT_ENABLED=false. Or another variable, `what` it stands for."""
+    return environment.get(what, "").lower() in _OFF
 
 
 def rate_of(given: object, whose: str = "sample") -> float:

@@ -7,24 +7,62 @@ import shutil
 import stat
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Protocol
+
+import msgspec
 
 from reenact.engine.divergence import Datum, Divergence, What
 from reenact.engine.lane import muted
 from reenact.launch.enclosure import Enclosed, enclose, enclose_again
-from reenact.seams.system.files import content_of, digest_left
+from reenact.launch.redirection import redirect
+from reenact.seams.patch import Patches
+from reenact.seams.system import overlays
+from reenact.seams.system.files import Served
+from reenact.seams.system.listings import hide, is_hidden
+from reenact.seams.system.states import content_of, left_at, link_at
 from reenact.tape.event import Left, Saw, Sight
 from reenact.tape.reader import Recording
 from reenact.tape.redact import secrets_of
 from reenact.tape.whole import every
 
+_SCRATCH, _COPIES = "scratch", "copies"
+
+
+class Closed(Protocol):
+    """How the files of this process are closed: by the kernel, or by redirection in Python."""
+
+    @property
+    def missed(self) -> list[str]:
+        """What is not closed so, a line each."""
+
+    def has(self, path: str) -> bool:
+        """Whether the path may be changed without harm."""
+
+
+class _Shared(msgspec.Struct, frozen=True):
+    """Nothing is closed for this process alone: it has the files of the one that started it, and none are put there."""
+
+    missed: list[str]
+
+    def has(self, path: str) -> bool:
+        """See `Closed`."""
+        return False
+
 
 class Workspace:
-    """The files of one replay. `enclosed` is None where the kernel does not close the world: then none is changed."""
+    """The files of one replay, put in place as the recorded run found them; what it changes, it changes for itself."""
 
-    def __init__(self, tape: Recording, enclosed: Enclosed | None, unrestored: list[str]) -> None:
+    def __init__(self, tape: Recording, closed: Closed) -> None:
         self._tape = tape
-        self.enclosed = enclosed
-        self.unrestored = unrestored
+        self._closed = closed
+        self._names: dict[str, set[str]] = {}  # of folders whose names have changed since
+        self._missing: list[str] = []
+        self.restore()
+
+    @staticmethod
+    def is_entered(report: Path) -> bool:
+        """Whether a process has done that already for this replay."""
+        return any(report.glob(f"{_SCRATCH}-*"))
 
     @classmethod
     def enter(cls, tape: Recording, report: Path) -> Workspace:
@@ -32,25 +70,51 @@ class Workspace:
 
         To be called before the process has a second thread.
         """
+        hide(report)
+        scratch = _folder(report, _SCRATCH, tape)
         try:
-            enclosed = enclose(_folders_for(tape), _scratch(tape, report), [report])
-        except OSError as error:
-            changed = _changed(tape)
-            return cls(
-                tape, None, [f"the kernel does not let files be put in place: {error}", *changed] if changed else []
-            )
-        return cls(tape, enclosed, _restore(tape, enclosed))
+            closed = enclose(_folders_for(tape), scratch, [report])
+        except OSError:
+            return cls(tape, _redirected(tape, report))
+        overlays.install(Patches())
+        return cls(tape, closed)
 
     @classmethod
     def enter_again(cls, tape: Recording, report: Path, within: Enclosed | None) -> Workspace:
         """As `enter`, in a process that a replay has started, which has closed `within` already, if it could."""
+        hide(report)
         if within is None:
-            return cls(tape, None, _changed(tape))
+            return cls(tape, _redirected(tape, report))
         try:
-            enclosed = enclose_again(within, _scratch(tape, report), [report])
+            closed = enclose_again(within, _folder(report, _SCRATCH, tape), [report])
         except OSError as error:
-            return cls(tape, None, [f"{tape.name} has no files of its own: {error}", *_changed(tape)])
-        return cls(tape, enclosed, _restore(tape, enclosed))
+            return cls(tape, _Shared([f"{tape.name} has no files of its own: {error}"]))
+        overlays.install(Patches())
+        return cls(tape, closed)
+
+    @property
+    def world(self) -> Enclosed | None:
+        """What the kernel has closed, if it has."""
+        return self._closed if isinstance(self._closed, Enclosed) else None
+
+    @property
+    def enclosed(self) -> bool:
+        """Whether the kernel has closed the world, network and files."""
+        return self.world is not None
+
+    @property
+    def unrestored(self) -> list[str]:
+        """What is not as the recorded run found it, a line each."""
+        return [*self._missing, *self._closed.missed]
+
+    def restore(self) -> None:
+        """Puts in place what the recorded run found; again, where the program has changed it before the run."""
+        with muted():
+            self._missing = _restore(self._tape, self._closed)
+
+    def served(self) -> Served | None:
+        """What puts in place what others changed while the run was recorded; None where nobody did."""
+        return Served(self._tape.again, self._tape.saw, self._put) if self._tape.again else None
 
     def before_child(self) -> None:
         """In replay nothing is started."""
@@ -58,29 +122,49 @@ class Workspace:
     def after_child(self, event: int) -> None:
         """Puts in place what the children of the recorded run had made of its files by the end of that event."""
         for saw in self._tape.changed.get(event, ()):
-            if self.enclosed is not None and self.enclosed.has(saw.path):
-                with muted():
-                    try:
-                        _put(self._tape, saw)
-                    except OSError as error:
-                        self.unrestored.append(f"{saw.path} could not be put in place: {error.strerror}")
+            self._put(saw)
 
     meanwhile = after_child
 
+    def _put(self, saw: Saw) -> None:
+        """Puts that in place while the run goes on: what it has made itself in a folder stays."""
+        if not self._closed.has(saw.path):
+            return
+        with muted():
+            try:
+                if saw.kind != Sight.FOLDER or not Path(saw.path).is_dir():
+                    _put(self._tape, saw)
+                elif saw.names is not None:
+                    self._put_names(saw.path, saw.names)
+            except OSError as error:
+                self._missing.append(f"{saw.path} could not be put in place: {error.strerror}")
+
+    def _put_names(self, folder: str, names: list[str]) -> None:
+        before = self._names.get(folder)
+        if before is None:
+            before = set(self._tape.saw[folder].names or ()) if folder in self._tape.saw else set()
+        self._names[folder] = set(names)
+        _put_names(Path(folder), before, names)
+
     def differences(self) -> Iterable[Divergence]:
         """Where the replay leaves other files behind than the recorded run."""
-        if self.enclosed is None:
+        if isinstance(self._closed, _Shared):
             return
         for path, left in self._tape.left.items():
-            now = _left(path)
+            now = left_at(path, secrets_of(os.environ))
             if (now.kind, now.digest) != (left.kind, left.digest):
                 yield Divergence(What.FILE, self._tape.main, expected=_told(left), actual=_told(now))
 
 
-def _scratch(tape: Recording, report: Path) -> Path:
-    scratch = report / f"scratch-{tape.main}"
-    scratch.mkdir()
-    return scratch
+def _folder(report: Path, name: str, tape: Recording) -> Path:
+    """A new one for the replay of that process."""
+    folder = report / f"{name}-{tape.main}"
+    folder.mkdir()
+    return folder
+
+
+def _redirected(tape: Recording, report: Path) -> Closed:
+    return redirect(_folder(report, _COPIES, tape), [report, tape.path.parent])
 
 
 def _folders_for(tape: Recording) -> list[str]:
@@ -100,13 +184,13 @@ def _folders_for(tape: Recording) -> list[str]:
     return found
 
 
-def _restore(tape: Recording, enclosed: Enclosed) -> list[str]:
+def _restore(tape: Recording, closed: Closed) -> list[str]:
     """Puts in place what the recorded run found; what could not be is told, a line each."""
     missing: list[str] = []
     for path, saw in sorted(tape.saw.items()):
         if _stands(saw):
             continue
-        if not enclosed.has(path):
+        if not closed.has(path):
             missing.append(f"{path} is not what it was, and cannot be put in place there")
             continue
         try:
@@ -114,25 +198,22 @@ def _restore(tape: Recording, enclosed: Enclosed) -> list[str]:
         except OSError as error:
             missing.append(f"{path} could not be put in place: {error.strerror}")
     for path, saw in sorted(tape.saw.items(), reverse=True):
-        if saw.kind == Sight.FOLDER and enclosed.has(path):
+        if saw.kind == Sight.FOLDER and closed.has(path):
             os.utime(path, ns=(saw.mtime, saw.mtime))
     return missing
 
 
-def _changed(tape: Recording) -> list[str]:
-    """What is to be told where nothing can be put in place."""
-    return [f"{path} is not what it was" for path, saw in sorted(tape.saw.items()) if not _stands(saw, read=False)]
-
-
-def _stands(saw: Saw, *, read: bool = True) -> bool:
-    """Whether all that the run found at a path is still there. What held credentials then differs when it is `read`."""
+def _stands(saw: Saw) -> bool:
+    """Whether all that the run found at a path is still there."""
+    if saw.kind == Sight.LINK:
+        return saw.names == [link_at(saw.path)]
     try:
         about = Path(saw.path).stat()
     except OSError:
         return saw.kind == Sight.NOTHING
     if saw.kind == Sight.FILE:
         same = stat.S_ISREG(about.st_mode) and about.st_size == saw.size and about.st_mtime_ns == saw.mtime
-        return same and (not saw.digest or not read or saw.digest == _digest(saw.path))
+        return same and (not saw.digest or saw.digest == _digest(saw.path))
     if saw.kind == Sight.FOLDER:
         wanted = None if saw.names is None else set(saw.names)
         return stat.S_ISDIR(about.st_mode) and (wanted is None or wanted == _names(Path(saw.path)))
@@ -141,47 +222,47 @@ def _stands(saw: Saw, *, read: bool = True) -> bool:
 
 def _put(tape: Recording, saw: Saw) -> None:
     path = Path(saw.path)
-    match saw.kind:
-        case Sight.NOTHING:
-            _remove(path)
-        case Sight.FOLDER:
-            path.mkdir(parents=True, exist_ok=True)
-            if saw.names is not None:
-                for name in _names(path) - set(saw.names):
-                    _remove(path / name)
-                for name in set(saw.names) - _names(path):
-                    (path / name).touch()
-        case Sight.FILE:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            if path.is_dir():
-                shutil.rmtree(path)
-            data = tape.contents.get(saw.digest)
-            if data is not None:
-                path.write_bytes(data)
-            else:  # nobody read it: its size is all that the run knew
-                with path.open("ab") as file:
-                    file.truncate(saw.size)
-            path.chmod(saw.mode)
-            os.utime(path, ns=(saw.mtime, saw.mtime))
+    if path.is_symlink():
+        path.unlink()  # or what it leads to would be changed
+    if saw.kind == Sight.NOTHING:
+        _remove(path)
+        return
+    if path.is_dir() != (saw.kind == Sight.FOLDER):
+        _remove(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if saw.kind == Sight.LINK:
+        _remove(path)
+        path.symlink_to(*saw.names or ())
+    elif saw.kind == Sight.FOLDER:
+        path.mkdir(exist_ok=True)
+        _put_names(path, _names(path), saw.names)
+    elif saw.kind == Sight.FILE:
+        _put_file(path, saw, tape.contents.get(saw.digest))
+
+
+def _put_names(folder: Path, before: set[str], names: Iterable[str] | None) -> None:
+    if names is not None:
+        for name in before - set(names):
+            _remove(folder / name)
+        for name in set(names) - before:
+            (folder / name).touch()
+
+
+def _put_file(path: Path, saw: Saw, data: bytes | None) -> None:
+    if data is not None:
+        path.write_bytes(data)
+    else:  # nobody read it: its size is all that the run knew
+        with path.open("ab") as file:
+            file.truncate(saw.size)
+    path.chmod(saw.mode)
+    os.utime(path, ns=(saw.mtime, saw.mtime))
 
 
 def _remove(path: Path) -> None:
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
-        path.unlink()
-
-
-def _left(path: str) -> Left:
-    try:
-        about = Path(path).stat()
-    except OSError:
-        return Left(path, Sight.NOTHING)
-    if stat.S_ISDIR(about.st_mode):
-        return Left(path, Sight.FOLDER)
-    if not stat.S_ISREG(about.st_mode):
-        return Left(path, Sight.OTHER)
-    return Left(path, Sight.FILE, stat.S_IMODE(about.st_mode), about.st_size, digest_left(path, secrets_of(os.environ)))
+        path.unlink(missing_ok=True)
 
 
 def _told(left: Left) -> Datum:
@@ -202,7 +283,8 @@ def _digest(path: str) -> bytes:
 
 
 def _names(folder: Path) -> set[str]:
-    return {path.name for path in folder.iterdir()}
+    """What is in a folder, without what is our own there."""
+    return {path.name for path in folder.iterdir() if not is_hidden(path)}
 
 
 def _nearest(path: Path) -> str:

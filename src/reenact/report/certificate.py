@@ -30,6 +30,11 @@ FORMAT: Final = 1
 NETWORK: Final = "closed: an audit hook of Python refuses every connection and name look-up"
 MAX_TOLD: Final = 20  # divergences told in full in the text; JSON has all
 ENCLOSED: Final = "closed: the kernel gives the process no network, and files that are copies"
+COPIES: Final = "closed: the kernel gives the process copies, which are gone with it"
+REDIRECTED: Final = (
+    "redirected in Python to copies: C code that opens paths itself is not led there, and what Python sees of it that "
+    "would change a file is refused"
+)
 _LISTED: Final = 6
 _KINDS: Final = {
     "http": "HTTP exchange",
@@ -104,9 +109,9 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     that it does. `observed` is true when the replay went on past differences, else `divergences` holds the first, or
     what was found missing at the end. `finished` is false when the replay was gone before it could report: then it has
     counted up to that moment, and calls that it did not make are not among the `divergences`. All numbers are of the
-    run and of the `processes` that it has started together. `side_traffic` counts, by host, the recorded requests that
-    are no part of the run. `faults` are reenact's own, in the replay. `variables` is what was compared of the variables
-    with --deep, else null. Durations are seconds.
+    run and of the `processes` that it has started together. `network` and `files` say how these were closed.
+    `side_traffic` counts, by host, the recorded requests that are no part of the run. `faults` are reenact's own, in
+    the replay. `variables` is what was compared of the variables with --deep, else null. Durations are seconds.
     """
 
     certificate: int = FORMAT
@@ -132,6 +137,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     tape: Tape
     incomplete: list[str]
     network: str
+    files: str = COPIES
     placeholders: list[str]
     not_restored: list[str]
     not_replayed: list[str] = []
@@ -173,6 +179,7 @@ def certify(replayed: Replayed, normalizers: Sequence[Normalizer] = SHIPPED) -> 
         tape=Tape(recording.digest.hex(), recording.pieces),
         incomplete=list(_incomplete(together)),
         network=ENCLOSED if report.enclosed else NETWORK,
+        files=COPIES if report.enclosed else REDIRECTED,
         placeholders=sorted({name for one in parts for name in one.manifest.secrets}),
         not_restored=[*_not_restored(parts), *_contested(replayed)],
         not_replayed=[f"{one.name} (lane {lane}): {one.why}" for lane, one in left_out.items()],
@@ -419,6 +426,8 @@ def _caveats(certificate: Certificate) -> Iterator[Fact]:
         yield "normalizers", [f"what these take out was not compared: {', '.join(certificate.normalizers)}"]
     if certificate.not_restored:
         yield "not as it was", certificate.not_restored
+    if certificate.files == REDIRECTED:
+        yield "no namespaces", ["files by redirection in Python, network by audit hook: what C code does is not closed"]
     if certificate.faults:
         yield "faults", [fault.splitlines()[-1] for fault in certificate.faults]
 
@@ -437,11 +446,18 @@ def _details(certificate: Certificate) -> Iterator[Fact]:
     if certificate.draws:
         yield "draws", [f"{counted(certificate.draws, 'read')} of clock and randomness, answered from the tape"]
     yield "network", [certificate.network]
+    yield "files", [certificate.files]
     yield "packages", [", ".join(f"{name} {version}" for name, version in certificate.packages.items())]
     if certificate.placeholders:
         yield "credentials", [f"placeholders for {', '.join(certificate.placeholders)}"]
     yield "tape", [f"sha256 {certificate.tape.digest}, {counted(certificate.tape.pieces, 'piece')}"]
-    yield "not covered", ["what other programs that it starts do themselves"]
+    yield (
+        "not covered",
+        [
+            "what other programs that it starts do themselves",
+            "files that only C code opens, unseen by Python, are as they are now",
+        ],
+    )
 
 
 def _and(items: Sequence[str]) -> str:

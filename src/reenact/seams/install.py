@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from importlib.machinery import ModuleSpec
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -28,6 +27,7 @@ from reenact.seams.system import (
     entropy,
     files,
     joining,
+    listings,
     loop_children,
     machine,
     native,
@@ -89,7 +89,7 @@ class Installed:
         self.children: children.Children | None = None
         self.recorded: Files | None = None
         self._take: list[Callable[[], object]] = []  # what is done again in a fork that begins a run of its own
-        self._shared = False
+        self._shared = self._files = False
         self._tools: dict[str, list[list[str]]] = {}
         self._note: Callable[[str, str], None] | None = None
 
@@ -120,7 +120,6 @@ class Installed:
         self,
         session: Session,
         was_terminal: tuple[bool, bool, bool],
-        store: Path,
         recorded: Files | None,
         others: children.Others | None,
     ) -> None:
@@ -138,11 +137,9 @@ class Installed:
         self._take = [partial(entropy.start, session), handlers.take, collected.take]
         self.recorded = recorded
         if recorded is not None:
-            self._take.append(partial(recorded.take, among=True))
-            recorded.install(self._patches)
+            self._take.append(recorded.take)
             native.watch(session, self._patches)
-        files.meet_listings(self._patches, session, store)
-        sqlite.install(self._patches, session, recorded)
+        self._meet_files()
         self.children = children.install(self._patches, session, others, self.join)
         loop_children.install(self._patches, session, self.children)
         self.processes = processes.Processes(session, self.children)
@@ -155,6 +152,13 @@ class Installed:
             take()
         if self.children is not None:
             self.children.others = others
+
+    def _meet_files(self) -> None:
+        if not self._files:
+            self._files = True
+            files.install(self._patches)
+            listings.install(self._patches)
+            sqlite.install(self._patches)
 
     def become(self, uname: Sequence[str], processors: int | None, usable: Sequence[int]) -> None:
         """What the agent asks of this machine is answered as the recorded one did (replay)."""
@@ -187,6 +191,9 @@ class Installed:
         if not self._shared:
             self._shared = True
             entropy.install_shared(self._patches)
+            self._also({"tempfile": entropy.meet_tempfile_shared})
+            self._meet_files()
+            sqlite.install_shared(self._patches)
             children.meet_shared(self._patches)
             if self.processes is None:
                 self._also(dict.fromkeys(processes.STARTERS, processes.meet_shared))

@@ -104,6 +104,7 @@ class Sight(IntEnum):
     FILE = 1
     FOLDER = 2
     OTHER = 3
+    LINK = 4
 
 
 class MarkKind(IntEnum):
@@ -306,7 +307,7 @@ class Saw(Record, frozen=True, array_like=True, tag=17):
     """What the run found at a path, before it had touched it itself. `mtime` is ns since 1970.
 
     `digest` (SHA-256, with a `Content` before) is there when a file was read, `names` when a folder was listed; either
-    may come after a record of the same path that had none.
+    may come after a record of the same path that had none. Of a symbolic link, `names` is what it leads to.
     """
 
     path: str
@@ -340,6 +341,17 @@ class Left(Record, frozen=True, array_like=True, tag=19):
     mode: int = 0
     size: int = 0
     digest: bytes = b""
+
+
+class Again(Record, frozen=True, array_like=True, tag=26):
+    """What others had made of a path when the run met it for the `meeting`-th time (from 1), and it had seen it before.
+
+    A path is met when it is looked at, opened, listed or changed. Others are other runs of the process, the rest of it,
+    and any process that the run did not start.
+    """
+
+    meeting: int
+    found: Saw
 
 
 class Aside(Record, frozen=True, array_like=True, tag=21):
@@ -451,4 +463,5 @@ AnyRecord = (
     | Mark
     | Child
     | Kin
+    | Again
 )

@@ -135,6 +135,7 @@ class Recording(Struct):
     joined: dict[int, list[ev.Child]] = field(default_factory=dict)
     ends: dict[str, int] = field(default_factory=dict)
     kin: dict[str, list[ev.Kin]] = field(default_factory=dict)
+    again: dict[str, dict[int, ev.Saw]] = field(default_factory=dict)
     ended: ev.Ended | None = None
     status: int | None = None
     digest: bytes = GENESIS
@@ -421,6 +422,8 @@ class _Builder:
                     recording.contents[record.digest] = record.data
                 case ev.Changed():
                     recording.changed.setdefault(record.event, []).append(record.found)
+                case ev.Again():
+                    recording.again.setdefault(record.found.path, {})[record.meeting] = record.found
                 case ev.Left():
                     recording.left[record.path] = record
                 case ev.Child(status=None):

@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Callable
 from types import FrameType, ModuleType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from reenact import _real
 from reenact.engine.lane import MAX_PENDING, get_lane
@@ -78,6 +79,23 @@ class _Shared(random.Random):
         real = super().getrandbits
         data = lane.session.draw(lane, DrawKind.GETRANDBITS, lambda: real(k).to_bytes(size), _caller())
         return int.from_bytes(data)  # type: ignore[arg-type]  # a GETRANDBITS draw is bytes
+
+
+def meet_tempfile_shared(module: ModuleType, patches: Patches) -> None:
+    """Names of temporary files come from a generator of the process's: each run gets one of its own."""
+    names = module._RandomNameSequence
+    real = names.rng
+    own: WeakKeyDictionary[Session, random.Random] = WeakKeyDictionary()
+
+    def rng(self: Any) -> random.Random:
+        lane = get_lane()
+        if lane is None or lane.session is None or lane.session.exclusive:
+            return real.fget(self)  # type: ignore[no-any-return]
+        if lane.session not in own:
+            own[lane.session] = random.Random()  # noqa: S311  as tempfile itself
+        return own[lane.session]
+
+    patches.set(names, "rng", property(rng))
 
 
 def install_uuid_utils(module: ModuleType, patches: Patches) -> None:

@@ -29,8 +29,8 @@ def install(patches: Patches, session: Session, files: Files, since: int, script
             with muted():
                 path = os.path.abspath(source)  # noqa: PTH100  text, and quick
                 if not files.outside(path) and _stat(path).st_ctime_ns >= since - _BEHIND_NS:
-                    files.read(path)
-                    files.read(importlib.util.cache_from_source(path))
+                    files.runs(path)
+                    files.runs(importlib.util.cache_from_source(path))
         except OSError:
             pass  # it is not there
         except Exception as error:  # noqa: BLE001  a fault of ours never reaches the agent

@@ -9,17 +9,22 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 from urllib.parse import unquote, urlsplit
+from weakref import WeakKeyDictionary
 
 from reenact import _real
-from reenact.engine.lane import get_lane
+from reenact.engine.lane import get_lane, muted
 from reenact.engine.session import Session
 from reenact.seams.patch import Patches
-from reenact.seams.system.files import Files
+from reenact.seams.system import files
 from reenact.tape.event import DrawKind
 
-_BESIDE = ("-wal", "-journal")
+_KNOWN: WeakKeyDictionary[Session, set[int]] = WeakKeyDictionary()  # the connections that each run has met
+_USES = ("execute", "executemany", "executescript", "cursor")
+_cursor = sqlite3.Connection.cursor
+BESIDE = ["-wal", "-journal"]
 _URI = 7  # the place of `uri` among the arguments of `connect`
 _KEYWORDS = {"current_timestamp": "datetime", "current_date": "date", "current_time": "time"}
 _DATES = ["date", "time", "datetime", "julianday", "strftime"]
@@ -29,26 +34,69 @@ _SAME_STATEMENT, _LONGEST_HELD = 0.002, 0.05  # seconds
 _JULIAN_EPOCH, _DAY = 2440587.5, 86400.0
 
 
-def install(patches: Patches, session: Session, recorded: Files | None) -> None:
-    """Meets every database that the run opens. `recorded` keeps files, in a recording."""
+def install(patches: Patches) -> None:
+    """Meets every database that is opened."""
     real = sqlite3.connect
 
     def connect(database: Any, *args: Any, **kwargs: Any) -> Any:
-        lane = get_lane()
-        if lane is None or lane.session is not session:
-            return real(database, *args, **kwargs)
-        if recorded is not None:
-            path = _path(database, uri=bool(kwargs.get("uri", args[_URI - 1] if len(args) >= _URI else False)))
-            if path is not None:
-                recorded.opens(path, [path + end for end in _BESIDE])
+        path = path_of(database, uri=is_uri(args, kwargs))
+        if path is not None:
+            files.tell_database(path, BESIDE)
         connection = real(database, *args, **kwargs)
-        _give_functions(connection)
+        lane = get_lane()
+        if lane is not None and lane.session is not None:
+            _KNOWN.setdefault(lane.session, set()).add(id(connection))
+            _give_functions(connection)
         return connection
 
     patches.function(sqlite3, "connect", connect)
 
 
-def _path(database: Any, *, uri: bool) -> str | None:
+def install_shared(patches: Patches) -> None:
+    """Meets connections from before a run in code where it uses them: only then are their databases the run's."""
+    for kind, connection_of in (
+        (sqlite3.Connection, lambda self: self),
+        (sqlite3.Cursor, lambda self: self.connection),
+    ):
+        for name in _USES:
+            if hasattr(kind, name):
+                patches.method_of_builtin(kind, name, _using(getattr(kind, name), connection_of))
+
+
+def _using(real: Callable[..., Any], connection_of: Callable[[Any], sqlite3.Connection]) -> Callable[..., Any]:
+    def use(self: Any, *args: Any, **kwargs: Any) -> Any:
+        lane = get_lane()
+        if lane is not None and lane.session is not None and not lane.session.exclusive:
+            _meet_older(connection_of(self), lane.session)
+        return real(self, *args, **kwargs)
+
+    use.__name__, use.__doc__ = real.__name__, real.__doc__
+    return use
+
+
+def _meet_older(connection: sqlite3.Connection, session: Session) -> None:
+    known = _KNOWN.setdefault(session, set())
+    if id(connection) in known:
+        return
+    known.add(id(connection))
+    databases: list[str] = []
+    with muted(), suppress(sqlite3.Error):  # in the midst of a statement it takes no functions
+        cursor = _cursor(connection)
+        cursor.row_factory = None
+        databases = [path for _, _, path in cursor.execute("PRAGMA database_list") if path]
+        cursor.close()
+        if databases:
+            _give_functions(connection)
+    for path in databases:
+        files.tell_database(path, BESIDE)
+
+
+def is_uri(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether the database is named by a URI; `args` are those of `connect` after it."""
+    return bool(kwargs.get("uri", args[_URI - 1] if len(args) >= _URI else False))
+
+
+def path_of(database: Any, *, uri: bool) -> str | None:
     """The file that a database is in; None for one in memory."""
     try:
         name = os.fsdecode(database)

@@ -1,0 +1,1 @@
+"""Files by redirection in Python, for replays where the kernel gives no namespaces."""

@@ -1,0 +1,199 @@
+"""What stands at a path: told in the terms of a tape, for a recording and for the replay that is to find it again."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import sqlite3
+import stat
+import sys
+from contextlib import closing, suppress
+from typing import Protocol
+from urllib.parse import quote
+
+from reenact import _real
+from reenact.tape.event import Left, Saw, Sight
+from reenact.tape.redact import redact_content
+
+MAX_KEPT = 256 * 1024 * 1024
+_BLOCK = 1024 * 1024
+_DATABASE = b"SQLite format 3\0"
+_GETPATH = 50  # fcntl's F_GETPATH, where there is no /proc (macOS)
+_MACHINE = ("/proc/", "/sys/", "/dev/", "/run/")
+
+
+class View(Protocol):
+    """How paths are looked at. The machine's own is that of `Plain`; a redirected replay has another."""
+
+    def where(self, path: str, *, follow: bool = True) -> str:
+        """Where that lies which the run finds at `path`; if it does not `follow`, a link itself."""
+
+    def told(self, place: str) -> str:
+        """The other way round: the path at which the run finds what lies there."""
+
+    def names(self, path: str) -> list[str]:
+        """What is in a folder. Raises OSError where there is none."""
+
+
+class Plain:
+    """Everything is where it is."""
+
+    def where(self, path: str, *, follow: bool = True) -> str:
+        """See `View`."""
+        return path
+
+    def told(self, place: str) -> str:
+        """See `View`."""
+        return place
+
+    def names(self, path: str) -> list[str]:
+        """See `View`."""
+        return _listdir(path)
+
+
+_stat, _listdir, _readlink, _FileIO = os.stat, os.listdir, os.readlink, io.FileIO
+_view: list[View] = [Plain()]
+
+
+def look_through(view: View) -> None:
+    """From now on paths are looked at like this."""
+    _view[0] = view
+
+
+def stat_of(path: str, *, follow: bool = True) -> os.stat_result:
+    """As `os.stat`."""
+    return _stat(_view[0].where(path, follow=follow), follow_symlinks=follow)
+
+
+def link_at(path: str) -> str:
+    """What the symbolic link at a path leads to; empty where there is none."""
+    try:
+        return _readlink(_view[0].where(path, follow=False))
+    except OSError:
+        return ""
+
+
+def names_in(path: str) -> list[str]:
+    """As `os.listdir`."""
+    return _view[0].names(path)
+
+
+def folder_of(descriptor: int) -> str | None:
+    """The folder that a descriptor stands for; None when that is something else."""
+    try:
+        if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            return None
+        return _view[0].told(place_of(descriptor))
+    except OSError:
+        return None
+
+
+def place_of(descriptor: int) -> str:
+    """Where that really is which a descriptor stands for."""
+    try:
+        return _readlink(f"/proc/self/fd/{descriptor}")
+    except FileNotFoundError:
+        import fcntl  # not on every system
+
+        return os.fsdecode(fcntl.fcntl(descriptor, _GETPATH, bytes(1024)).rstrip(b"\0"))
+
+
+def is_open_for_writing(path: str) -> bool:
+    """Whether this process has that file open for writing, as far as the machine tells (Linux)."""
+    try:
+        import fcntl  # not on every system
+
+        wanted = stat_of(path)
+        descriptors = _listdir("/proc/self/fd")
+    except (ImportError, OSError):
+        return False
+    for descriptor in map(int, descriptors):
+        with suppress(OSError):
+            about = os.fstat(descriptor)
+            same = (about.st_ino, about.st_dev) == (wanted.st_ino, wanted.st_dev)
+            if same and fcntl.fcntl(descriptor, fcntl.F_GETFL) & (os.O_WRONLY | os.O_RDWR):
+                return True
+    return False
+
+
+def content_of(path: str, secrets: tuple[bytes, ...] = ()) -> tuple[bytes, bytes | None]:
+    """The SHA-256 of what a file holds, and that, both without credentials; None for what is too large to be kept.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with _FileIO(_view[0].where(path)) as file:
+        data = file.read(MAX_KEPT + 1)
+        if len(data) <= MAX_KEPT:
+            data = redact_content(path, data, secrets)
+            return hashlib.sha256(data).digest(), data
+        digest = hashlib.sha256(data)
+        while more := file.read(_BLOCK):
+            digest.update(more)
+    return digest.digest(), None
+
+
+def left_at(path: str, secrets: tuple[bytes, ...]) -> Left:
+    """What a run leaves at a path."""
+    try:
+        about = stat_of(path)
+    except OSError:
+        return Left(path, Sight.NOTHING)
+    mode = stat.S_IMODE(about.st_mode)
+    if stat.S_ISDIR(about.st_mode):
+        return Left(path, Sight.FOLDER, mode)
+    if not stat.S_ISREG(about.st_mode):
+        return Left(path, Sight.OTHER, mode, about.st_size)
+    return Left(path, Sight.FILE, mode, about.st_size, _digest_left(path, secrets))
+
+
+def _digest_left(path: str, secrets: tuple[bytes, ...]) -> bytes:
+    """What tells whether two runs left the same in a file; of a database what it says, and not how that lies in it."""
+    try:
+        with _FileIO(_view[0].where(path)) as file:
+            database = file.read(len(_DATABASE)) == _DATABASE
+        if database and stat_of(path).st_size > MAX_KEPT:
+            return b""
+        return _digest_of_database(path) if database else content_of(path, secrets)[0]
+    except (OSError, sqlite3.Error):
+        return b""
+
+
+def _digest_of_database(path: str) -> bytes:
+    digest = hashlib.sha256()
+    with closing(sqlite3.Connection(f"file:{quote(_view[0].where(path))}?mode=ro", uri=True)) as db:
+        for line in db.iterdump():
+            digest.update(line.encode("utf-8", "surrogatepass") + b"\n")
+    return digest.digest()
+
+
+def installed() -> tuple[str, ...]:
+    """The beginnings of paths that are the machine's and the interpreter's."""
+    folders = {sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, _real.STDLIB, _real.PACKAGE}
+    folders |= {path for path in sys.path if path.endswith(("/site-packages", "/dist-packages"))}
+    return (*_MACHINE, *sorted({beginning(path) for path in folders} - {"/", "/usr/"}))
+
+
+def beginning(folder: str) -> str:
+    """With what the paths of everything in a folder begin."""
+    return os.path.abspath(folder).rstrip("/") + "/"  # noqa: PTH100  text, and quick
+
+
+def is_program(path: str) -> bool:
+    """Whether it is source that runs: a replay runs what stands there by then, and compares what it does."""
+    return path.endswith(".py") and any(getattr(each, "__file__", None) == path for each in list(sys.modules.values()))
+
+
+def state_of(path: str) -> Saw:
+    """What a run finds at a path that it looks at; of a file's content and a folder's names, nothing."""
+    try:
+        if target := link_at(path):
+            return Saw(path, Sight.LINK, names=[target])
+        about = stat_of(path)
+    except OSError:
+        return Saw(path, Sight.NOTHING)
+    mode, size, mtime = stat.S_IMODE(about.st_mode), about.st_size, about.st_mtime_ns
+    if stat.S_ISDIR(about.st_mode):
+        return Saw(path, Sight.FOLDER, mode, 0, mtime)
+    return Saw(path, Sight.FILE if stat.S_ISREG(about.st_mode) else Sight.OTHER, mode, size, mtime)
