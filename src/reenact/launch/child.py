@@ -93,8 +93,10 @@ def session_of(spec: Spec) -> Session:
         session.run_id = Path(spec.tape).stem
         look(session, spec)
         return session
-    tape = process(read(Path(spec.tape)), spec.process)
+    run = read(Path(spec.tape))
+    tape = process(run, spec.process)
     session = replaying(spec, tape, Birth(tape.main, tape.name, _real.monotonic_ns()))
+    session.run_id = manifests.decode(run.manifest).run_id
     running.begin(session, Path(spec.report))
     return session
 
