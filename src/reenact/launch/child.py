@@ -72,7 +72,7 @@ def begin_program(session: Session, spec: Spec, store: Path, seed: str) -> Files
     installed = begin(session, spec, finish, store, files, others)
     if installed.processes is not None and spec.mode != "explore":
         enclosed = workspace.enclosed if workspace is not None else None
-        home = spec, spec.tape, str(store), seed, enclosed
+        home = spec, spec.tape, str(store), session.run_id, seed, enclosed
         installed.processes.offspring = partial(_offspring, session, installed, home)
     return files
 
@@ -163,7 +163,7 @@ def take_up(session: Session) -> None:
 
 
 def _offspring(
-    session: Session, installed: Installed, home: tuple[Spec, str, str, str, Enclosed | None], birth: Birth
+    session: Session, installed: Installed, home: tuple[Spec, str, str, str, str, Enclosed | None], birth: Birth
 ) -> Joining | None:
     from reenact.launch.offspring import Home, starts  # noqa: PLC0415  few programs start processes
 
@@ -174,7 +174,7 @@ def _join(session: Session, store: Path, deep: bool, start: Start, lanes: Iterat
     from reenact.launch.joining import Inviting  # noqa: PLC0415  few programs start others
 
     assert session.writer is not None  # noqa: S101  that makes it a recording
-    return Inviting(session.writer.path, store, session.began, deep=deep)(start, lanes)
+    return Inviting(session.writer.path, store, session.run_id, session.began, deep=deep)(start, lanes)
 
 
 def once_here(function: Callable[[], None]) -> Callable[[], None]:
