@@ -67,6 +67,29 @@ def test_runs_are_found_by_them(bench: Bench) -> None:
     assert bench.run("-m", "reenact", "runs", "--session", "b").stdout.startswith(b"No such runs in ")
 
 
+def test_what_a_process_of_the_run_calls_it_the_run_is_called(bench: Bench) -> None:
+    run = bench.record("""
+        import multiprocessing as mp, subprocess, sys
+        import reenact
+
+        def work():
+            reenact.session("s-1")
+            reenact.tag("worker", who="worker")
+
+        if __name__ == "__main__":
+            worker = mp.get_context("fork").Process(target=work)
+            worker.start()
+            worker.join()
+            subprocess.run([sys.executable, "-c", "import reenact; reenact.tag('joined')"], check=True)
+            reenact.tag(who="main")
+    """)
+    tags = {"who": "main", "worker": "", "joined": ""}
+    assert labels(listed(bench, "--session", "s-1", "--tag", "joined")) == [("s-1", tags)]
+    document = json.loads(bench.run("-m", "reenact", "show", run.path.stem, "--json").stdout)["run"]
+    assert (document["session"], document["tags"]) == ("s-1", tags)
+    run.reproduced()
+
+
 def test_a_filter_reads_no_journal_and_no_events(bench: Bench) -> None:
     path = bench.record(NAP, options=["--session", "a"]).path
     with closing(sqlite3.connect(path)) as db, db:

@@ -289,3 +289,38 @@ def main():
     verified(run)
     told = run.verify().document["not_restored"]
     assert any("log.txt was written by several processes" in line for line in told), told
+
+
+IN_RUN = """
+import multiprocessing as mp, subprocess, sys
+import reenact
+
+def tell(who):
+    print(who, reenact.current_run(), flush=True)
+
+def started(method, work, *given):
+    process = mp.get_context(method).Process(target=work, args=given)
+    process.start()
+    process.join()
+
+def work():
+    tell("worker")
+    subprocess.run([sys.executable, "-c", "import agent; agent.join()"], check=True)
+
+def join():
+    tell("joined")
+    started("fork", tell, "in it")
+
+if __name__ == "__main__":
+    tell("main")
+    started(sys.argv[1], work)
+"""
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_process_knows_the_run_that_it_is_part_of(bench: Bench, method: str) -> None:
+    run = bench.record(IN_RUN, method)
+    said = sorted(run.stdout.splitlines())
+    assert said == [f"{who} {run.path.stem}".encode() for who in ("in it", "joined", "main", "worker")]
+    verified(run)
+    assert sorted(run.replay().stdout.splitlines()) == said

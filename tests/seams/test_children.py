@@ -179,7 +179,8 @@ def test_the_program_sees_what_it_would_have_seen(bench: Bench, tool: Path, way:
 
 
 def test_a_child_that_takes_too_long_does_so_again(bench: Bench) -> None:
-    run = bench.record("""
+    run = bench.record(
+        """
         import subprocess, sys, time
         slow = [sys.executable, "-uc", "import time; print('begun', flush=True); time.sleep(60)"]
         for pipes in ({"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}, {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}):
@@ -194,7 +195,9 @@ def test_a_child_that_takes_too_long_does_so_again(bench: Bench) -> None:
             print(error)
         child.terminate()
         print(child.wait())
-    """)
+    """,
+        env=ALONE,
+    )
     assert run.text.endswith("-15\n")
     run.reproduced()
 
@@ -253,12 +256,15 @@ def test_another_command_is_a_difference(bench: Bench, tool: Path) -> None:
 
 def test_a_signal_goes_to_nobody_in_replay(bench: Bench) -> None:
     """The number that a child had may be anybody's by now."""
-    run = bench.record("""
+    run = bench.record(
+        """
         import os, signal, subprocess, sys
         child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], stdout=-3, stderr=-3)
         os.kill(child.pid, signal.SIGTERM)
         print(child.wait())
-    """)
+    """,
+        env=ALONE,
+    )
     assert run.text == "-15\n"
     run.reproduced()
 

@@ -75,7 +75,8 @@ def begin_program(session: Session, spec: Spec, store: Path, seed: str) -> Files
     others = _Both(session, files, workspace) if files is not None and workspace is not None else files or workspace
     installed = begin(session, spec, finish, store, files, others)
     if installed.processes is not None and spec.mode != "explore":
-        home = spec, spec.tape, str(store), seed, workspace.world if workspace is not None else None
+        world = workspace.world if workspace is not None else None
+        home = spec, spec.tape, str(store), session.run_id, seed, world
         installed.processes.offspring = partial(_offspring, session, installed, home)
     return files
 
@@ -118,8 +119,10 @@ def session_of(spec: Spec) -> Session:
         session.run_id = Path(spec.tape).stem
         look(session, spec)
         return session
-    tape = process(read(Path(spec.tape)), spec.process)
+    run = read(Path(spec.tape))
+    tape = process(run, spec.process)
     session = replaying(spec, tape, Birth(tape.main, tape.name, _real.monotonic_ns()))
+    session.run_id = manifests.decode(run.manifest).run_id
     running.begin(session, Path(spec.report))
     return session
 
@@ -186,7 +189,7 @@ def take_up(session: Session) -> None:
 
 
 def _offspring(
-    session: Session, installed: Installed, home: tuple[Spec, str, str, str, Enclosed | None], birth: Birth
+    session: Session, installed: Installed, home: tuple[Spec, str, str, str, str, Enclosed | None], birth: Birth
 ) -> Joining | None:
     from reenact.launch.offspring import Home, starts  # noqa: PLC0415  few programs start processes
 
@@ -197,7 +200,7 @@ def _join(session: Session, store: Path, deep: bool, start: Start, lanes: Iterat
     from reenact.launch.joining import Inviting  # noqa: PLC0415  few programs start others
 
     assert session.writer is not None  # noqa: S101  that makes it a recording
-    return Inviting(session.writer.path, store, session.began, deep=deep)(start, lanes)
+    return Inviting(session.writer.path, store, session.run_id, session.began, deep=deep)(start, lanes)
 
 
 def once_here(function: Callable[[], None]) -> Callable[[], None]:

@@ -14,16 +14,14 @@ from reenact import __version__, _real
 from reenact.engine import plan as plans
 from reenact.engine.session import Birth, Session
 from reenact.engine.side.traffic import SideTraffic
-from reenact.launch import child, command, world
+from reenact.launch import child, command, parent, world
 from reenact.launch import manifest as manifests
 from reenact.launch.joining import NOWHERE, Invitation, identity
-from reenact.launch.manifest import Manifest
 from reenact.launch.spec import Spec
 from reenact.seams.patch import Patches
 from reenact.seams.system import made
-from reenact.tape.close import faults_beside
 from reenact.tape.event import OUTPUTS, Snapshot, Start
-from reenact.tape.reader import folder_of, records
+from reenact.tape.reader import folder_of
 from reenact.tape.redact import redact_content, secrets_of
 from reenact.tape.store import Store
 from reenact.tape.writer import TapeWriter
@@ -42,7 +40,7 @@ def start(text: str) -> None:
     hash_seed = os.environ.get("PYTHONHASHSEED", "")
     child.restore_hash_seed(invitation.hash_seed)
     if invitation.reenact == __version__:
-        with _faults_told(Path(invitation.tape)):
+        with parent.faults_told(Path(invitation.tape), sys.orig_argv[1:2]):
             _begin(invitation, hash_seed)
 
 
@@ -53,12 +51,13 @@ def _begin(invitation: Invitation, hash_seed: str) -> None:
     run_id, tape = Store(folder_of(run)).new(program.name)
     seed_set = invitation.hash_seed is not None
     own = {"run_id": run_id, "name": program.name, "hash_seed": hash_seed, "hash_seed_set": seed_set}
-    manifest = world.inherited(_manifest_of(run), program, **own)
+    manifest = world.inherited(parent.manifest_of(run), program, **own)
     if invitation.coerced:
         manifest.environment.pop("LC_CTYPE", None)
     writer = TapeWriter.create(tape, run_id, program.name, manifest.started)
     writer.add(Start(manifests.encode(manifest)))
     session = Session(plans.RECORD, writer, birth=Birth(invitation.lane, program.name, invitation.began))
+    session.run_id = invitation.run
     session.secrets = secrets
     session.side = SideTraffic(manifest.side_traffic)
     for descriptor in _inherited():
@@ -97,19 +96,3 @@ def _outputs(parents: list[tuple[int, int]]) -> bytes:
     # stdout and stderr may be one and the same: then each is its own
     found = [[at for at in (number, 3 - number) if own[number - 1] == parents[at - 1] != NOWHERE] for number in (1, 2)]
     return b"".join(b"%d" % (streams[0] if streams else 0) for streams in found)
-
-
-@contextlib.contextmanager
-def _faults_told(run: Path) -> Iterator[None]:
-    """A fault of ours never reaches the agent: the run that started this process tells it."""
-    try:
-        yield
-    except Exception as error:  # noqa: BLE001
-        with contextlib.suppress(OSError), faults_beside(run).open("a", encoding="utf-8") as file:
-            file.write(f"{sys.orig_argv[1:2]} is not on tape whole: {type(error).__name__}: {error}\n")
-
-
-def _manifest_of(run: Path) -> Manifest:
-    """What the run is that is on that tape, which is still being written."""
-    first = next(records(run))
-    return manifests.decode(first.manifest if isinstance(first, Start) else b"")

@@ -39,16 +39,18 @@ Env = dict[str, str]
 
 
 class Invitation(msgspec.Struct, frozen=True):
-    """What a process gets along. `tape` is that of the run that starts it, `lane` its main lane in there.
+    """What a process gets along. `tape` is that of the process that starts it, `lane` its main lane in there.
 
-    `began` is when the run began (monotonic, ns), `hash_seed` PYTHONHASHSEED as the program is to see it. `outputs` are
-    device and number of stdout and stderr of the run: by that a process knows whether its own are the same. `coerced`:
-    it is given no LC_CTYPE, and may set one itself (PEP 538).
+    `run` is the id of the run that it is part of, `store` the folder of that run's tape, `began` when it began
+    (monotonic, ns). `hash_seed` is PYTHONHASHSEED as the program is to see it. `outputs` are device and number of
+    stdout and stderr of the run: by that a process knows whether its own are the same. `coerced`: it is given no
+    LC_CTYPE, and may set one itself (PEP 538).
     """
 
     reenact: str
     tape: str
     store: str
+    run: str
     lane: str
     began: int
     hash_seed: str | None
@@ -60,9 +62,10 @@ class Invitation(msgspec.Struct, frozen=True):
 class Inviting:
     """Of one run, whose tape is being written."""
 
-    def __init__(self, tape: Path, store: Path, began: int, *, deep: bool) -> None:
+    def __init__(self, tape: Path, store: Path, run: str, began: int, *, deep: bool) -> None:
         self._tape = tape
         self._store = store
+        self._run = run
         self._began = began
         self._deep = deep
 
@@ -121,6 +124,7 @@ class Inviting:
             __version__,
             str(self._tape),
             str(self._store),
+            self._run,
             lane,
             self._began,
             given,

@@ -10,7 +10,7 @@ import atexit
 import contextlib
 import os
 from collections.abc import Callable, Iterator
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from reenact.engine import plan as plans
 from reenact.engine.lane import enter, muted
 from reenact.engine.session import Birth, Session
 from reenact.engine.side.traffic import SideTraffic
-from reenact.launch import child, entry, running
+from reenact.launch import child, entry, parent, running
 from reenact.launch import manifest as manifests
 from reenact.launch.apart import apart
 from reenact.launch.enclosure import Enclosed
@@ -31,7 +31,6 @@ from reenact.launch.workspace import Workspace
 from reenact.seams.install import Installed
 from reenact.seams.system.files import Files, attend
 from reenact.seams.system.listings import hide
-from reenact.tape.close import faults_beside
 from reenact.tape.event import Exited, Start
 from reenact.tape.reader import Recording, folder_of, read
 from reenact.tape.store import Store
@@ -46,12 +45,13 @@ class Home(msgspec.Struct, frozen=True):
     """What a process hands on to those that it starts. `spec` is what the run was asked for.
 
     `tape` is the one beside which theirs are written, or (replay) from which they are replayed; `store` is the folder
-    of the run's. `seed` is the hash seed of the run, `enclosed` what its replay has closed.
+    of the run's, and `run` its id. `seed` is the hash seed of the run, `enclosed` what its replay has closed.
     """
 
     spec: Spec
     tape: str
     store: str
+    run: str
     seed: str
     enclosed: Enclosed | None = None
 
@@ -149,6 +149,7 @@ def _arrive(home: bytes, path: str, name: str, began: int) -> None:
 def _record_fresh(home: Home, birth: Birth) -> None:
     path, writer = _new_tape(home, birth)
     session = Session(plans.RECORD, writer, birth=birth)
+    session.run_id = home.run
     session.side = SideTraffic(home.spec.side_traffic)
     child.look(session, home.spec)
     files = Files(session, Path(home.store))
@@ -164,6 +165,7 @@ def _replay_fresh(home: Home, birth: Birth) -> None:
     report = home.report(birth)
     _orphan(report)
     session = child.replaying(home.spec, _process_of(read(Path(home.tape)), birth), birth)
+    session.run_id = home.run
     running.begin(session, report)
     assert session.plan.prefix is not None  # noqa: S101  it is a replay
     workspace = Workspace.enter_again(session.plan.prefix, report.parent, home.enclosed)
@@ -192,7 +194,7 @@ def _begun(installed: Installed, session: Session, home: Home) -> None:
 def _new_tape(home: Home, birth: Birth) -> tuple[Path, TapeWriter]:
     run_id, path = Store(folder_of(Path(home.tape))).new(birth.name)
     manifest = msgspec.structs.replace(
-        manifests.decode(_manifest_of(Path(home.tape))),
+        parent.manifest_of(Path(home.tape)),
         run_id=run_id,
         name=birth.name,
         started=_real.time_ns(),
@@ -207,12 +209,6 @@ def _new_tape(home: Home, birth: Birth) -> tuple[Path, TapeWriter]:
     writer.add(Start(manifests.encode(manifest)))
     writer.commit()
     return path, writer
-
-
-@cache
-def _manifest_of(tape: Path) -> bytes:
-    """What the run is that is on that tape, which is still being written."""
-    return read(tape).manifest
 
 
 def _process_of(recording: Recording, birth: Birth) -> Recording:
@@ -248,14 +244,15 @@ def _orphan(report: Path) -> None:
 
 def _safely(home: Home, birth: Birth, begin: Callable[[], None]) -> bool:
     """A fault of ours never reaches the agent: the run tells it. But in replay nothing happens for real."""
+    if not home.replaying:
+        with parent.faults_told(Path(home.tape), birth.name):
+            begin()
+            return True
+        return False
     try:
         begin()
     except Exception as error:  # noqa: BLE001
         told = f"{type(error).__name__}: {error}"
-        if home.replaying:
-            running.end(home.report(birth), Report(faults=[f"{birth.name} could not be replayed: {told}"]))
-            os._exit(FAILED)
-        with contextlib.suppress(OSError), faults_beside(Path(home.tape)).open("a", encoding="utf-8") as file:
-            file.write(f"{birth.name} is not on tape whole: {told}\n")
-        return False
+        running.end(home.report(birth), Report(faults=[f"{birth.name} could not be replayed: {told}"]))
+        os._exit(FAILED)
     return True

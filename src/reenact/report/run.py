@@ -101,7 +101,7 @@ def run(recording: Recording, trajectory: Trajectory, *, live: bool = False) -> 
     first, *processes = every(recording)
     ended = recording.ended
     status = recording.status
-    session, tags = labels_of(recording)
+    session, tags = labels_of(together)
     return Run(
         id=manifest.run_id,
         name=manifest.name,

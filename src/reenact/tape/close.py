@@ -144,7 +144,7 @@ def summary_of(recording: Recording) -> dict[str, str | int]:
         "duration": duration if recording.ended is None else recording.ended.at,
         "faults": sum(note.slug == "fault" for note, _ in together.notes),
         "program": _program(recording.manifest),
-        **labels.rows(*labels_of(recording)),
+        **labels.rows(*labels_of(together)),
     }
 
 

@@ -113,7 +113,7 @@ class Joins:
 
 def _written(process: Recording) -> Iterator[tuple[int, bytes]]:
     """What a process wrote to the streams of its parent; what it has started first, since it holds its own back."""
-    streams = process.snapshots.get(OUTPUTS, b"00")
+    streams = process.snapshots.get(OUTPUTS, b"12")  # one of multiprocessing has its parent's
     both = [(stream, data) for child in process.processes for stream, data in _written(child)]
     both += [(stream, bytes(data)) for stream, data in process.wrote.items()]
     for stream, data in both:
