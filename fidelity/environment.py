@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -41,7 +42,7 @@ def make(name: str, base: Path, folder: Path) -> Environment:
     if not stamp.is_file() or stamp.read_text(encoding="utf-8") != wanted:
         sys.stderr.write(f"fidelity: installing {lock.name} for {base}\n")
         shutil.rmtree(home, ignore_errors=True)
-        _uv("venv", "--python", str(base), str(home))
+        subprocess.run([str(base), "-m", "venv", str(home)], check=True)
         _install(python, "--require-hashes", "-r", str(lock))
         stamp.write_text(wanted, encoding="utf-8")
     _install(python, "--no-deps", "--force-reinstall", str(ROOT))
@@ -49,8 +50,9 @@ def make(name: str, base: Path, folder: Path) -> Environment:
 
 
 def _install(python: Path, *words: str) -> None:
-    _uv("pip", "install", "--python", str(python), *words)
-
-
-def _uv(*words: str) -> None:
-    subprocess.run([sys.executable, "-m", "uv", "--quiet", *words], check=True)
+    """By uv, which is many times quicker; by pip where uv does not get at the packages that pip is set up to find."""
+    uv = [sys.executable, "-m", "uv", "--quiet", "--system-certs", "pip", "install", "--python", str(python), *words]
+    env = {**os.environ, "UV_HTTP_TIMEOUT": "15", "UV_HTTP_RETRIES": "1"}
+    if subprocess.run(uv, env=env, stderr=subprocess.DEVNULL, check=False).returncode:
+        pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([str(python), *pip, *words], check=True)
