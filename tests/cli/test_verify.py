@@ -76,9 +76,9 @@ def test_the_json_form_has_these_keys(recorded: Desk) -> None:
     assert document["ending"] == {"recorded": 0, "replayed": 0, "recorded_error": "", "replayed_error": ""}
     assert set(document) == {
         "boundaries", "bytes", "certificate", "commit", "cwd", "divergences", "draws", "drifts", "ending", "entry",
-        "faults", "finished", "incomplete", "network", "normalizers", "not_restored", "observed", "packages",
-        "placeholders", "program", "python", "recorded_seconds", "replayed_seconds", "run", "side_traffic",
-        "sources", "tape", "uncommitted", "variables", "verdict",
+        "faults", "finished", "incomplete", "network", "normalizers", "not_replayed", "not_restored", "observed",
+        "packages", "placeholders", "processes", "program", "python", "recorded_seconds", "replayed_seconds", "run",
+        "side_traffic", "sources", "tape", "uncommitted", "variables", "verdict",
     }  # fmt: skip
 
 
