@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -68,14 +68,14 @@ def run(command: Sequence[str], folder: Path, extra: Mapping[str, str] | None = 
 
 
 def in_turns(
-    commands: Mapping[str, tuple[Sequence[str], Mapping[str, str]]], folder: Path, times: int
+    commands: Mapping[str, tuple[Sequence[str], Callable[[], Mapping[str, str]]]], folder: Path, times: int
 ) -> dict[str, list[Ran]]:
     """Runs each of them that many times, one after the other, and once before that does not count.
 
-    The values are a command and what it has in its environment besides.
+    The values are a command and what gives what it has in its environment besides, each time.
     """
     found: dict[str, list[Ran]] = {name: [] for name in commands}
     for _ in range(times + 1):
         for name, (command, extra) in commands.items():
-            found[name].append(run(command, folder, extra))
+            found[name].append(run(command, folder, extra()))
     return {name: ran[1:] for name, ran in found.items()}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -16,7 +18,7 @@ from reenact.launch import manifest as manifests
 from reenact.tape.reader import read
 
 LIMIT = AtMostTimes(1.2)
-Commands = Mapping[str, tuple[Sequence[str], Mapping[str, str]]]
+Commands = Mapping[str, tuple[Sequence[str], Callable[[], Mapping[str, str]]]]
 
 
 def measure(scale: Scale, url: str, folder: Path) -> list[Figure]:
@@ -58,12 +60,12 @@ def _sdk(url: str, folder: Path, steps: int, answers: str, *, part_by_part: bool
     folder.mkdir()
     words = (f"{url}/json-sdk{steps}/v1", str(steps))
     run(recorded(folder / "store", "sdk", *words), folder)
-    commands: dict[str, tuple[Sequence[str], Mapping[str, str]]] = {
-        "mock": (agent("sdk", answers, str(steps)), {}),
-        "reenact": (replayed(folder / "store"), {}),
+    commands: dict[str, tuple[Sequence[str], Callable[[], Mapping[str, str]]]] = {
+        "mock": (agent("sdk", answers, str(steps)), dict),
+        "reenact": (replayed(folder / "store"), dict),
     }
     if part_by_part:
-        commands["reenact without its command"] = (agent("sdk", *words), _replaying(folder))
+        commands["reenact without its command"] = (agent("sdk", *words), partial(_replaying, folder))
     return commands
 
 
@@ -75,9 +77,9 @@ def _httpx(url: str, folder: Path, steps: int, answers: str) -> Commands:
     words_of_vcr = (cassette, UNLED, f"{url}/json-vcr{steps}/v1", str(steps), "json")
     run(agent("under_vcr", *words_of_vcr), folder)
     return {
-        "mock": (agent("growing", UNLED, answers, str(steps), "json"), {}),
-        "reenact": (replayed(folder / "store"), {}),
-        "vcrpy (bodies not compared)": (agent("under_vcr", *words_of_vcr), {}),
+        "mock": (agent("growing", UNLED, answers, str(steps), "json"), dict),
+        "reenact": (replayed(folder / "store"), dict),
+        "vcrpy (bodies not compared)": (agent("under_vcr", *words_of_vcr), dict),
     }
 
 
@@ -85,5 +87,6 @@ def _replaying(folder: Path) -> dict[str, str]:
     """What `reenact replay` puts into the environment of the process that it starts."""
     (tape,) = (folder / "store").glob("*.tape")
     seed = manifests.decode(read(tape).manifest).hash_seed
-    spec = {"mode": "replay", "tape": str(tape), "report": str(folder / "report.json"), "hash_seed": seed}
+    report = Path(tempfile.mkdtemp(dir=folder.parent)) / "report.json"
+    spec = {"mode": "replay", "tape": str(tape), "report": str(report), "hash_seed": seed}
     return {"REENACT_SPEC": json.dumps(spec), "PYTHONHASHSEED": seed}

@@ -26,9 +26,9 @@ def measure(scale: Scale, folder: Path) -> list[Figure]:
     """The figures."""
     took = in_turns(
         {
-            "empty": ([sys.executable, "-c", "pass"], {}),
-            "library": ([sys.executable, "-c", "import reenact"], {}),
-            "command": ([sys.executable, "-m", "reenact", "--help"], {}),
+            "empty": ([sys.executable, "-c", "pass"], dict),
+            "library": ([sys.executable, "-c", "import reenact"], dict),
+            "command": ([sys.executable, "-m", "reenact", "--help"], dict),
         },
         folder,
         scale.starts,

@@ -199,7 +199,10 @@ def _restore(tape: Recording, closed: Closed) -> list[str]:
             missing.append(f"{path} could not be put in place: {error.strerror}")
     for path, saw in sorted(tape.saw.items(), reverse=True):
         if saw.kind == Sight.FOLDER and closed.has(path):
-            os.utime(path, ns=(saw.mtime, saw.mtime))
+            try:
+                os.utime(path, ns=(saw.mtime, saw.mtime))
+            except OSError as error:
+                missing.append(f"{path} could not be put in place: {error.strerror}")
     return missing
 
 
