@@ -255,6 +255,38 @@ def test_what_would_change_a_file_past_the_redirection_is_refused(either: Bench,
         assert "mine" in json.dumps(verified.divergences)
 
 
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_each_process_of_a_run_has_copies_of_its_own(either: Bench, method: str) -> None:
+    program = f"""
+        import multiprocessing, os
+        def work(queue, number):
+            before = open("state.txt").read()
+            open(f"out{{number}}.txt", "w").write(before)
+            open("state.txt", "a").write(f"{{number}} ")
+            queue.put((before, sorted(name for name in os.listdir() if name.startswith("out"))))
+        if __name__ == "__main__":
+            context = multiprocessing.get_context("{method}")
+            open("state.txt", "w").write("begun ")
+            queue = context.Queue()
+            for number in range(2):
+                process = context.Process(target=work, args=(queue, number))
+                process.start()
+                print(queue.get())
+                process.join()
+            print(open("state.txt").read())
+    """
+    run = either.record(program)
+    assert run.text.endswith("begun 0 1 \n")
+    (either.folder / "out0.txt").unlink()
+    (either.folder / "state.txt").unlink()
+    (either.folder / "out1.txt").write_text("the user's", encoding="utf-8")
+    before = contents(either.folder)
+    verified = run.verify()
+    assert verified.passed, verified.told()
+    assert verified.document["processes"] == {"recorded": 2, "replayed": 2, "cut": 0}
+    assert contents(either.folder) == before
+
+
 def test_the_certificate_says_that_files_were_redirected_and_what_was_not(sealed: Bench) -> None:
     (sealed.folder / "read.txt").write_text("old", encoding="utf-8")
     run = sealed.record("""

@@ -75,8 +75,8 @@ def begin_program(session: Session, spec: Spec, store: Path, seed: str) -> Files
     others = _Both(session, files, workspace) if files is not None and workspace is not None else files or workspace
     installed = begin(session, spec, finish, store, files, others)
     if installed.processes is not None and spec.mode != "explore":
-        world = workspace.world if workspace is not None else None
-        home = spec, spec.tape, str(store), session.run_id, seed, world
+        enclosed = workspace.enclosed if workspace is not None else None
+        home = spec, spec.tape, str(store), session.run_id, seed, enclosed
         installed.processes.offspring = partial(_offspring, session, installed, home)
     return files
 
@@ -279,7 +279,7 @@ def finish_replay(session: Session, spec: Spec, error: Failed | None, workspace:
         complete=True,
         cut=session.cut,
         error="" if error is None else manifests.describe(error),
-        enclosed=workspace is not None and workspace.enclosed,
+        enclosed=workspace is not None and workspace.enclosed is not None,
         unrestored=workspace.unrestored if workspace is not None else [],
         variables=variables,
         choices=session.reordered.chooser.choices if session.reordered is not None else [],

@@ -133,7 +133,7 @@ class Offspring:
         _ends_replay(session, self._home, self._birth, workspace)
         self._installed.take_fork(workspace)
         attend(session, workspace.served())
-        _begun(self._installed, session, msgspec.structs.replace(self._home, enclosed=workspace.world))
+        _begun(self._installed, session, msgspec.structs.replace(self._home, enclosed=workspace.enclosed))
         child.take_up(session)
 
 
@@ -174,7 +174,7 @@ def _replay_fresh(home: Home, birth: Birth) -> None:
     _ends_replay(session, home, birth, workspace)
     atexit.register(finish := session.finish)
     installed = child.begin(session, home.spec, finish, Path(home.store), None, workspace)
-    _begun(installed, session, msgspec.structs.replace(home, enclosed=workspace.world))
+    _begun(installed, session, msgspec.structs.replace(home, enclosed=workspace.enclosed))
 
 
 def starts(session: Session, installed: Installed, home: Home, birth: Birth) -> Offspring | None:

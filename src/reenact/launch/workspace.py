@@ -93,14 +93,9 @@ class Workspace:
         return cls(tape, closed)
 
     @property
-    def world(self) -> Enclosed | None:
-        """What the kernel has closed, if it has."""
+    def enclosed(self) -> Enclosed | None:
+        """What the kernel has closed around it, network and files; None where it does not."""
         return self._closed if isinstance(self._closed, Enclosed) else None
-
-    @property
-    def enclosed(self) -> bool:
-        """Whether the kernel has closed the world, network and files."""
-        return self.world is not None
 
     @property
     def unrestored(self) -> list[str]:
