@@ -7,6 +7,8 @@ import json
 import os
 import random
 import signal
+import socketserver
+import sqlite3
 import threading
 from pathlib import Path
 
@@ -399,3 +401,101 @@ def test_a_resumption_that_was_killed_itself_leaves_the_files_to_the_next(bench:
     assert rewinding.undo(folder) == [str(kept)]
     assert kept.read_text() == "of today"
     assert not folder.exists()
+
+
+class Echo(socketserver.ThreadingTCPServer):
+    """Sends back the first word of each line; the second is who asks, and is killed at the line number `kills`."""
+
+    daemon_threads = True
+    allow_reuse_address = True
+
+    def __init__(self, kills: int) -> None:
+        super().__init__(("127.0.0.1", 0), _Line)
+        self.kills = kills
+        self.lines = 0
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+class _Line(socketserver.StreamRequestHandler):
+    server: Echo
+
+    def handle(self) -> None:
+        for line in self.rfile:
+            self.server.lines += 1
+            word, pid = line.split()
+            if self.server.lines == self.server.kills:
+                _kill(int(pid))
+                return
+            self.wfile.write(b"echo " + word + b"\n")
+
+
+BLOCKING = """
+    import os, socket
+    connect = lambda: socket.create_connection(("127.0.0.1", int(os.environ["PORT"]))).makefile("rwb")
+    file = connect()
+    for n in range(6):
+        try:
+            file.write(b"w%d %d\\n" % (n, os.getpid()))
+            file.flush()
+            said = file.readline()
+        except OSError as error:
+            print(type(error).__name__, flush=True)
+            file = connect()
+        else:
+            print(n, said, flush=True)
+"""
+LOOPED = """
+    import asyncio, os
+
+    async def main():
+        connect = lambda: asyncio.open_connection("127.0.0.1", int(os.environ["PORT"]))
+        reader, writer = await connect()
+        for n in range(6):
+            try:
+                writer.write(b"w%d %d\\n" % (n, os.getpid()))
+                said = await asyncio.wait_for(reader.readline(), 30)
+            except OSError as error:
+                print(type(error).__name__, flush=True)
+                reader, writer = await connect()
+            else:
+                print(n, said, flush=True)
+
+    asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("program", [BLOCKING, LOOPED], ids=["blocking", "on a loop"])
+def test_a_connection_of_before_is_gone(bench: Bench, program: str) -> None:
+    with Echo(4) as server:
+        env = {"PORT": str(server.server_address[1])}
+        bench.record(program, env=env)
+        done = bench.run("-m", "reenact", "resume", "last", env=env)
+        server.shutdown()
+    said = done.stdout.decode().splitlines()
+    assert [line.split()[0] for line in said] == ["0", "1", "2", "ConnectionResetError", "4", "5"]
+    verified(last(bench, done))
+
+
+def test_files_and_databases_that_were_open_stay_open(bench: Bench) -> None:
+    program = """
+        import os, sqlite3
+        import httpx
+        url = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
+        db = sqlite3.connect("state.db")
+        db.execute("CREATE TABLE IF NOT EXISTS steps (n, said)")
+        with open("log.txt", "w") as log, httpx.Client(headers={"x-pid": str(os.getpid())}) as client:
+            for n in range(4):
+                said = client.post(url, json={"model": "m", "messages": [{"role": "user", "content": f"q{n}"}]}).json()
+                log.write(f"{n} ")  # stays in a buffer
+                db.execute("INSERT INTO steps VALUES (?, ?)", (n, said["choices"][0]["message"]["content"]))
+                db.commit()
+        print(db.execute("SELECT n FROM steps").fetchall(), open("log.txt").read())
+    """
+    with ModelServer(Killer(2)) as server:
+        bench.record(program, env=settings(server))
+        assert (bench.folder / "log.txt").read_text() == ""
+        done = resume(bench, "--retry", server=server)
+    assert done.stdout == b"[(0,), (1,), (2,), (3,)] 0 1 2 3 \n"
+    verified(last(bench, done))
+    with contextlib.closing(sqlite3.connect(bench.folder / "state.db")) as db:
+        assert db.execute("SELECT count(*) FROM steps").fetchone() == (4,)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
-from asyncio import CancelledError
+from asyncio import CancelledError, get_running_loop
 from collections.abc import Awaitable, Callable, Iterator
+from contextvars import copy_context
+from functools import partial
 from typing import NoReturn
 
 import msgspec
@@ -123,7 +125,7 @@ class Crossing:
             if self.served is not None:
                 if self._is_lost():
                     self._frontier().wait()
-                    raise self.revive(_LOST)
+                    raise self._lose()
                 return self._give(*self._next_served(), strand)
             # until its turn comes the lane runs nothing of its own: what a finalizer does meanwhile is not ours to see
             _LANE.set(MUTED)
@@ -197,7 +199,7 @@ class Crossing:
         if self.served is not None:
             if self._is_lost():
                 await self._frontier().come()
-                raise self.revive(_LOST)
+                raise self._lose()
             tick, part = self._next_served()
             if gate is None:
                 return self._give(tick, part, self._session.strand())
@@ -240,6 +242,17 @@ class Crossing:
         """Whether it is a connection of a resumed run, which ended with the process that was killed."""
         served, at_its_end = self.served, self.served is not None and self._parts >= len(self.served.parts)
         return self._session.frontier is not None and at_its_end and served is not None and not served.complete
+
+    def _lose(self) -> BaseException:
+        self._keep(PartKind.FAILURE, b"", _LOST)
+        return self.revive(_LOST)
+
+    def when_lost(self, tell: Callable[[BaseException], None]) -> None:
+        """Where what comes is not asked for: calls `tell` from the running loop if the answer ends so."""
+        if self._session.frontier is not None and self.served is not None and not self.served.complete:
+            loop, context = get_running_loop(), copy_context()
+            lose = partial(tell, self.revive(_LOST))
+            self._session.at_live.append(lambda: loop.call_soon_threadsafe(lose, context=context))
 
     def _frontier(self) -> Frontier:
         assert self._session.frontier is not None  # noqa: S101  callers have asked

@@ -74,6 +74,7 @@ class _Continued:
         self._again = {event.id for event in uncertain(recording) if event.id not in answers}
         self._paths: dict[int, str] = {}
         self._cut: set[str] = set()
+        self._anew: set[int] = set()
         self._numbers: dict[int, int] = {}
         self._bodies = Bodies()
         self._last: dict[int, int] = {}
@@ -87,7 +88,7 @@ class _Continued:
             if isinstance(record, ev.Began):
                 yield from self._began(record)
             elif isinstance(record, ev.Part | ev.Changed | ev.Child):
-                if record.event in self._numbers:
+                if record.event in self._numbers and record.event not in self._anew:
                     yield msgspec.structs.replace(record, event=self._numbers[record.event])
             elif isinstance(record, ev.Signal) and record.event in self._numbers:
                 yield msgspec.structs.replace(record, event=self._numbers[record.event])
@@ -104,11 +105,14 @@ class _Continued:
 
     def _began(self, record: ev.Began) -> Iterator[ev.AnyRecord]:
         event = self._recording.events[record.event]
-        if not self._stays(event):
-            if event.parts:
-                self._cut.add(event.lane)  # what the lane did next came of what it had got of this
+        stays, anew = self._stays(event), self._is_answered_anew(event)
+        if event.parts and (anew or not stays):
+            self._cut.add(event.lane)  # what the lane did next came of what it had got of this
+        if not stays:
             return
         number = self._numbers[record.event] = len(self._numbers)
+        if anew:
+            self._anew.add(record.event)
         if number == record.event:
             self._bodies.restore(number, record.body)
             yield record
@@ -117,6 +121,12 @@ class _Continued:
             yield msgspec.structs.replace(record, event=number, body=body)
         if event.kind is ev.Kind.HTTP:
             self._last[record.lane] = number
+
+    def _is_answered_anew(self, event: Event) -> bool:
+        """Whether its answer takes the place of what had come. Of a response that fails, a part may come before."""
+        parts = self._answers.get(event.id, ())
+        fails = bool(parts) and parts[0].kind == ev.PartKind.FAILURE
+        return bool(parts) and not (fails and event.kind is ev.Kind.HTTP)
 
     def _stays(self, event: Event) -> bool:
         if event.id in self._again:

@@ -157,8 +157,8 @@ class _Gates:
             gate = self._gates[session] = _gate(self._loop, session)
             if isinstance(gate, ReplayGate):
                 self._replaying = gate
-                if session.frontier is not None and self._clock is _real.monotonic:
-                    self._clock = session.monotonic
+                if session.frontier is not None:
+                    self._expect_to_live(gate)
                 # before everything on the tape, whatever the clock of this machine shows
                 self.now = min(self.now, 0.0)
             else:
@@ -204,9 +204,7 @@ class _Gates:
     def select(self, timeout: float | None = None) -> Any:
         """One wait of the loop for something to do."""
         if self._replaying is not None:
-            if not self._replaying.session.live:
-                return self._select_replaying(self._replaying)
-            self._go_live(self._replaying)
+            return self._select_replaying(self._replaying)
         loop, gates, now = self._loop, self._recording, self._clock()
         scheduled = loop._scheduled
         wait: float | None = None
@@ -256,13 +254,17 @@ class _Gates:
             return None, now
         return due[0][2], now if len(due) == 1 else max(due[0][0], due[1][0] - 2 * self._loop._clock_resolution)
 
+    def _expect_to_live(self, gate: ReplayGate) -> None:
+        """The run of that gate is resumed, and goes on live where its tape ends."""
+        if self._clock is _real.monotonic:
+            self._clock = gate.session.monotonic
+        gate.session.at_live.append(lambda: self._loop.call_soon_threadsafe(self._go_live, gate))
+
     def _go_live(self, gate: ReplayGate) -> None:
-        """The run of that gate has come to the end of its tape."""
         live = RecordGate(self._loop, gate.session, gate.index)
         self._gates[gate.session] = live
         self._recording.append(live)
         self._replaying = None
-        self.now = max(self.now, self._clock())
 
     def _select_replaying(self, gate: ReplayGate) -> Any:
         loop = self._loop

@@ -175,6 +175,7 @@ class _Wire:
                     self._context.run(gate.on_tick, tick, deliver)
                 elif tick == AT_ONCE:
                     asyncio.get_running_loop().call_soon(deliver, context=self._context)
+            self.crossing.when_lost(self.lost)
 
     @property
     def served(self) -> bool:

@@ -108,7 +108,7 @@ async def asked(
     return (await crossing.apull(answer)).data
 
 
-def say(lane: Lane, label: str, body: bytes, perform: Callable[[], None], over: Crossing) -> None:
+def say(lane: Lane, label: str, body: bytes, perform: Callable[[], object], over: Crossing) -> None:
     """Sends without waiting for anything: an event that nothing comes back to."""
     crossing = _begin(lane, f"send to {label}", body, over)
     if crossing.served is None:

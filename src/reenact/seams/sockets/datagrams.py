@@ -92,7 +92,7 @@ class _Post(Line):
                 self.real.sendto(data, address)
             return
         to = shown(address or only or self.info("peername", None))
-        say(lane, to, sent(data), lambda: self.real.sendto(data, address), self.crossing)
+        say(lane, to, sent(data), lambda: self.real is not None and self.real.sendto(data, address), self.crossing)
 
     def _deliver(self, kind: PartKind, data: bytes, error: BaseException | None) -> None:
         if kind is PartKind.CHUNK:

@@ -202,6 +202,7 @@ class Line:
             for tick, part in self.crossing.pushed():
                 if tick >= 0:
                     self._turns.run(gate.on_tick, tick, functools.partial(self._serve, part))
+            self.crossing.when_lost(lambda error: self.came(PartKind.FAILURE, b"", error))
 
     def _serve(self, part: Part) -> None:
         self.crossing.take(part)
@@ -258,7 +259,7 @@ class Line:
             if self.real is not None and not self.lost:
                 self.real.write(data)
             return
-        say(lane, self.label, sent(data), lambda: self.real.write(data), self.crossing)
+        say(lane, self.label, sent(data), lambda: self.real is not None and self.real.write(data), self.crossing)
 
     def write_eof(self) -> None:
         """Nothing more is sent."""
