@@ -23,7 +23,11 @@ strftime = _time.strftime
 urandom = os.urandom
 getpid = os.getpid
 isatty = os.isatty
+stat = os.stat
+open_fd = os.open
 write = os.write
+pwrite = os.pwrite
+close_fd = os.close
 allocate_lock = _thread.allocate_lock
 RLock = _thread.RLock
 get_ident = _thread.get_ident
@@ -38,6 +42,7 @@ __all__ = [
     "STDLIB",
     "RLock",
     "allocate_lock",
+    "close_fd",
     "current_frames",
     "get_ident",
     "get_native_id",
@@ -47,10 +52,13 @@ __all__ = [
     "localtime",
     "monotonic",
     "monotonic_ns",
+    "open_fd",
     "perf_counter_ns",
+    "pwrite",
     "select",
     "sleep",
     "start_new_thread",
+    "stat",
     "strftime",
     "time",
     "time_ns",

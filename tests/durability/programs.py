@@ -40,6 +40,10 @@ class Program:
         return textwrap.dedent(_ASKING) + textwrap.dedent(self.text)
 
     @property
+    def resumable(self) -> bool:
+        return self.recorded and "multiprocessing" not in self.text
+
+    @property
     def command(self) -> tuple[str, ...]:
         return (*(("-m", "reenact", "record", "--quiet") if self.recorded else ()), "agent.py")
 

@@ -51,13 +51,17 @@ def check(store: Path, seen: Seen) -> None:
 
     A process may have been cut when its request was on tape, and had not left yet.
     """
-    assert not damage(store)
+    found = damage(store)
+    assert not found, found
     kept: dict[str, Kept] = {}
     processes = 0
     for path in sorted(store.rglob("*.tape")):
         for process in every(read(path)):
             exchanges = [event for event in process.events if event.kind is Kind.HTTP]
-            kept |= {question(process.body(event)): Kept(process.body(event), event) for event in exchanges}
+            for event in exchanges:
+                body = process.body(event)
+                if event.complete or question(body) not in kept:  # a run and what it was resumed as hold the same
+                    kept[question(body)] = Kept(body, event)
             cut = [event.id for event in process.events[:-1] if not event.complete]
             assert not cut, f"events {cut} of {path.stem} have no whole outcome, and others followed"
             processes += 1
@@ -69,7 +73,7 @@ def check(store: Path, seen: Seen) -> None:
         assert each in kept, f"the program was answered {each!r}, which is not on tape"
         event = kept[each].event
         assert event.complete, f"the program had the answer to {each!r}, and it is not whole on tape"
-        assert said(answer_of(event)) == answer
+        assert said(answer_of(event)) == answer, f"the answer to {each!r} is another one on tape"
 
 
 def damage(store: Path) -> str:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from reenact.tape.event import Kind
+from reenact.tape.reader import read
 from reenact.testing import ModelServer
+from tests.durability import promise
 from tests.durability.disk import Disk
 from tests.durability.programs import Program, answer
-from tests.durability.promise import Seen, seen
+from tests.durability.promise import Seen
 from tests.durability.watch import How, Op, Watch
-from tests.runs import PATIENCE, Bench, settings
+from tests.runs import PATIENCE, Bench, Done, settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,36 +31,72 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
-    """A recording that is over: whether it was `stopped`, and what the world saw of it before."""
+class Tried:
+    """What came of it: whether it was `stopped` there, and then `resumed`; and what was wrong, if anything was."""
 
-    store: Path
     stopped: bool
-    count: int
-    seen: Seen
+    resumed: bool = False
+    problem: str = ""
 
 
-def stopped(program: Program, library: Path, folder: Path, stop: Stop) -> Ran:
-    """Records in a new folder, and stops it there."""
+def tried(program: Program, library: Path, folder: Path, stop: Stop) -> Tried:
+    """Records in a new folder, stops it there, and checks what is left. What is wrong can be looked at there."""
     bench, watch = _ready(program, library, folder)
-    return _ran(program, bench, watch, watch.environment(stop.at, stop.how, half=stop.half))
+    resumed = False
+    try:
+        with ModelServer(answer) as server:
+            environment = settings(server) | watch.environment(stop.at, stop.how, half=stop.half)
+            done = _ended(bench, program.command, environment)
+            assert done.status == 0 or watch.stopped, done.stderr.decode()
+            stopped = watch.stopped
+            watch.end()
+            promise.check(bench.store.root, _seen(server, done))
+            if stopped and program.resumable:
+                resumed = _resumes(bench, server)
+    except AssertionError as error:
+        return Tried(watch.stopped, resumed, f"{stop}: {error} (see {folder})")
+    shutil.rmtree(folder)
+    return Tried(stopped, resumed)
+
+
+def _resumes(bench: Bench, server: ModelServer) -> bool:
+    """Goes on with what was stopped, if it did not come to its end: it asks nothing again of which it has the answer."""
+    tapes = [tape for tape in map(read, bench.store.root.glob("*.tape")) if tape.lanes and not tape.closed_by_itself]
+    if not tapes:
+        return False
+    (tape,) = tapes
+    whole = sum(event.complete for event in tape.events if event.kind is Kind.HTTP)
+    before = len(server.requests)
+    done = _ended(bench, ("-m", "reenact", "resume", "--retry", "--quiet", tape.path.stem), settings(server))
+    assert done.status == 0, f"it cannot be resumed: {done.stderr.decode()}"
+    seen = _seen(server, done)
+    assert len(seen.answered) == 3, f"resumed, it said {done.stdout!r}"
+    assert len(seen.asked) - before == 3 - whole, f"{whole} of 3 answers were on tape"
+    promise.check(bench.store.root, seen)
+    return True
 
 
 @dataclass(frozen=True, slots=True)
 class Logged:
-    """A recording that came to its end, with all that it did, and the disk as it was before."""
+    """A recording that came to its end: what the world saw of it, all that it did, and the disk as it was before."""
 
-    ran: Ran
-    ops: list[Op]
+    seen: Seen
+    ops: Sequence[Op]
     disk: Disk
 
 
 def logged(program: Program, library: Path, folder: Path) -> Logged:
-    """Records in a new folder, and lists what was done."""
+    """Records in a new folder, checks it, and lists what was done."""
     bench, watch = _ready(program, library, folder)
     disk = Disk(bench.folder)
-    ran = _ran(program, bench, watch, watch.environment())
-    return Logged(ran, watch.ops(), disk)
+    with ModelServer(answer) as server:
+        done = _ended(bench, program.command, settings(server) | watch.environment())
+    assert done.status == 0, done.stderr.decode()
+    seen, ops = _seen(server, done), watch.ops()
+    promise.check(bench.store.root, seen)
+    assert len(seen.asked) == len(seen.answered) == 3
+    assert len(ops) == watch.count
+    return Logged(seen, ops, disk)
 
 
 def _ready(program: Program, library: Path, folder: Path) -> tuple[Bench, Watch]:
@@ -67,14 +108,16 @@ def _ready(program: Program, library: Path, folder: Path) -> tuple[Bench, Watch]
     return bench, Watch(library, project, folder)
 
 
-def _ran(program: Program, bench: Bench, watch: Watch, environment: dict[str, str]) -> Ran:
-    with ModelServer(answer) as server:
-        with bench.start(*program.command, env=settings(server) | environment) as process:
-            try:
-                stdout, stderr = process.communicate(timeout=PATIENCE)  # of whoever goes on, too
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                raise
-        asked = [request.body for request in server.requests]
-    assert process.returncode == 0 or watch.stopped, stderr.decode()
-    return Ran(bench.store.root, watch.stopped, watch.count, seen(asked, stdout))
+def _ended(bench: Bench, command: Sequence[str], environment: dict[str, str]) -> Done:
+    """A command that is over, and with it whoever has gone on without it."""
+    with bench.start(*command, env=environment) as process:
+        try:
+            stdout, stderr = process.communicate(timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise AssertionError(f"{command} hangs") from None
+    return Done(process.returncode, stdout, stderr)
+
+
+def _seen(server: ModelServer, done: Done) -> Seen:
+    return promise.seen([request.body for request in server.requests], done.stdout)

@@ -68,7 +68,7 @@ def _digest(found: dict[str, bytes | None], promised: object) -> bytes:
 def recorded(program: Program, watching: Path, folder: Path, ways: int) -> Iterator[str]:
     """Loses power while a program is recorded."""
     whole = logged(program, watching, folder)
-    bodies = whole.ran.seen.asked
+    bodies = whole.seen.asked
     return lose_power(
         whole.disk,
         whole.ops,
@@ -129,9 +129,10 @@ def committed(ops: Sequence[Op]) -> int:
 
 
 def has_all(folder: Path, commits: int) -> None:
-    assert not promise.damage(folder)
+    found = promise.damage(folder)
+    assert not found, found
     notes = [note for path in folder.glob("*.tape") for note, _ in read(path).notes]
-    assert [int(note.text.split()[0]) for note in notes] == list(range(len(notes)))
+    assert [int(note.text.split()[0]) for note in notes] == list(range(len(notes))), "a commit is missing"
     assert len(notes) >= commits, f"{commits} commits had returned, {len(notes)} are on tape"
 
 

@@ -76,7 +76,7 @@ class Watch:
     def __init__(self, library: Path, folder: Path, scratch: Path) -> None:
         self._library = library
         self._folder = folder
-        self._state = scratch / "state"
+        self._state, self._ended = scratch / "state", scratch / "ended"
         self._log = scratch / "log"
         self._state.write_bytes(bytes(4096))
 
@@ -94,11 +94,16 @@ class Watch:
 
     @property
     def stopped(self) -> bool:
-        return bool(_SHARED.unpack_from(self._state.read_bytes())[1])
+        state = self._state if self._state.exists() else self._ended
+        return bool(_SHARED.unpack_from(state.read_bytes())[1])
 
     @property
     def count(self) -> int:
         return int(_SHARED.unpack_from(self._state.read_bytes())[2])
+
+    def end(self) -> None:
+        """What is started with the same environment from now on is not watched, nor stopped."""
+        self._state.rename(self._ended)
 
     def ops(self) -> list[Op]:
         """What was logged."""

@@ -112,6 +112,16 @@ class Boundary:
         self._next[lane] = position + 1
         return self._meet(tape, log.events[position], lane, call, site)
 
+    def go_live(self, plan: Plan) -> None:
+        """The tape has been served, and the run goes on by another plan."""
+        self._plan = plan
+
+    def held(self, lane: str, stream: int) -> int:
+        """How many bytes of output the tape holds beyond what the lane has written so far."""
+        log = self._plan.prefix.lanes.get(lane) if self._plan.prefix is not None else None
+        expected = log.wrote.get(stream, b"") if log is not None else b""
+        return max(len(expected) - self._written.get((lane, stream), 0), 0)
+
     def _find(self, tape: Recording, lane: str, call: Call) -> Event | None:
         """In another order, lanes change roles: of workers that share a queue, say, each gets other jobs.
 

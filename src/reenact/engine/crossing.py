@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from asyncio import CancelledError
 from collections.abc import Awaitable, Callable, Iterator
 from typing import NoReturn
@@ -13,6 +14,7 @@ from reenact.engine.boundary import Cut, Pass, Perform, Refuse, Serve
 from reenact.engine.call import Call
 from reenact.engine.divergence import Datum, Divergence, What
 from reenact.engine.failure import encode
+from reenact.engine.frontier import Frontier
 from reenact.engine.gate import Gate, gate_of
 from reenact.engine.lane import _LANE, MUTED, Lane, get_lane
 from reenact.engine.order import PATIENCE, Order, Strand
@@ -41,6 +43,9 @@ class Answer(msgspec.Struct, frozen=True):
 
 _END = Answer(PartKind.END, b"")
 _NOTHING = Part(-1, PartKind.ABANDONED, 0, b"")
+_LOST = Failed(
+    "builtins", "ConnectionResetError", [errno.ECONNRESET, "the connection ended with the process that was killed"], {}
+)
 
 
 class Crossing:
@@ -81,10 +86,10 @@ class Crossing:
                 return _Beside(lane, session, call.kind, -1, unseen(lane, call.name), revive)
             case Serve(event):
                 return cls(lane, session, call.kind, event.id, event, revive)
+            case Perform() if not session.live:
+                return _AtFrontier(lane, session, call, revive)
             case Perform():
-                event_id = _began(session, lane, call)
-                if call.kind in _LEAVING:
-                    session.commit()
+                event_id = _begin_live(session, lane, call)
                 return cls(lane, session, call.kind, event_id, None, revive)
             case Refuse(divergence, event):
                 session.diverge(divergence)
@@ -116,6 +121,9 @@ class Crossing:
         lane = get_lane()
         try:
             if self.served is not None:
+                if self._is_lost():
+                    self._frontier().wait()
+                    raise self.revive(_LOST)
                 return self._give(*self._next_served(), strand)
             # until its turn comes the lane runs nothing of its own: what a finalizer does meanwhile is not ours to see
             _LANE.set(MUTED)
@@ -187,6 +195,9 @@ class Crossing:
         """As `pull`, suspending the calling task instead. `ends`: the answer is being given up."""
         gate = gate_of(self._session)
         if self.served is not None:
+            if self._is_lost():
+                await self._frontier().come()
+                raise self.revive(_LOST)
             tick, part = self._next_served()
             if gate is None:
                 return self._give(tick, part, self._session.strand())
@@ -224,6 +235,15 @@ class Crossing:
         await self._arrive(gate)
         self._keep_answer(answer)
         return answer
+
+    def _is_lost(self) -> bool:
+        """Whether it is a connection of a resumed run, which ended with the process that was killed."""
+        served, at_its_end = self.served, self.served is not None and self._parts >= len(self.served.parts)
+        return self._session.frontier is not None and at_its_end and served is not None and not served.complete
+
+    def _frontier(self) -> Frontier:
+        assert self._session.frontier is not None  # noqa: S101  callers have asked
+        return self._session.frontier
 
     async def _await_part(self, gate: Gate, tick: int, part: Part, *, ends: bool) -> None:
         if self._session.reordered is None:
@@ -429,6 +449,34 @@ def unseen(lane: Lane, name: str, parts: list[tuple[int, Part]] | None = None) -
     return Event(-1, lane.path, Kind.HTTP, name, None, 0, b"", Delta(-1, 0, 0, b""), parts or [])
 
 
+class _AtFrontier(Crossing):
+    """The agent asks what the tape of a resumed run does not hold any more: when the run is live, the world."""
+
+    __slots__ = ("_call",)
+
+    def __init__(self, lane: Lane, session: Session, call: Call, revive: Revive) -> None:
+        super().__init__(lane, session, call.kind, -1, None, revive)
+        self._call: Call | None = call
+
+    def pull(self, perform: Callable[[], Answer]) -> Answer:
+        """As everywhere, when the run is live."""
+        if self._call is not None:
+            self._frontier().wait()
+            self._begin_it(self._call)
+        return super().pull(perform)
+
+    async def apull(self, perform: Callable[[], Awaitable[Answer]], *, ends: bool = False) -> Answer:
+        """As `pull`, suspending the calling task instead."""
+        if self._call is not None:
+            await self._frontier().come()
+            self._begin_it(self._call)
+        return await super().apull(perform, ends=ends)
+
+    def _begin_it(self, call: Call) -> None:
+        self._call = None
+        self.event = _begin_live(self._session, self._lane, call)
+
+
 class _Beside(Crossing):
     """What a lane that is beside the run does around its side traffic (replay): it sleeps, or closes a client."""
 
@@ -446,6 +494,14 @@ class _Beside(Crossing):
         if gate is not None and tick >= 0:
             await gate.tick(tick)
         return Answer(PartKind.VALUE, b"")
+
+
+def _begin_live(session: Session, lane: Lane, call: Call) -> int:
+    """The call is on disk, and may leave."""
+    event = _began(session, lane, call)
+    if call.kind in _LEAVING:
+        session.commit()
+    return event
 
 
 def _began(session: Session, lane: Lane, call: Call) -> int:
@@ -486,8 +542,8 @@ def _await_tick(session: Session, strand: Strand, tick: int) -> None:
         _LANE.set(lane)
 
 
-def await_served(session: Session, strand: Strand) -> None:
-    """Waits for a turn in replay, and notices when it can never come.
+def await_served(session: Session, strand: Strand) -> bool:
+    """Waits for a turn in replay, and notices when it can never come. False when the run has gone live meanwhile.
 
     Raises:
         DivergenceError: nobody can go on any more.
@@ -495,11 +551,14 @@ def await_served(session: Session, strand: Strand) -> None:
     order = session.order
     since, cursor = _real.monotonic_ns(), order.cursor
     while not order.await_turn(strand, PATIENCE * 2):
+        if session.frontier is not None and session.frontier.cross(since):
+            return False
         session.stay()  # another lane has left the tape: it brings nobody's turn nearer any more
         if order.cursor != cursor or not session.is_stuck:
             since, cursor = _real.monotonic_ns(), order.cursor
         elif _real.monotonic_ns() - since > STUCK_AFTER_NS:
             session.stuck()
+    return True
 
 
 def linger(session: Session, strand: Strand, tick: int) -> bool:

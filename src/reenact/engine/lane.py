@@ -154,6 +154,8 @@ class Lane:
 
 
 MUTED = Lane(None, "", -1, "")
+UNTOLD = Scope(MUTED, 0, -1, "", None)
+"""In the place of what the tape says of a lane's last event, where that is not known."""
 
 _LANE: ContextVar[Lane | None] = ContextVar("reenact_lane", default=None)
 

@@ -357,6 +357,23 @@ class Order:
         with self._lock:
             return self._running is None and not self._loose and not self._ready and self.cursor not in self._wanted
 
+    def exhausted(self, ticks: int, since: int = 0) -> bool:
+        """Whether nobody runs or can, and the tape's order, of so many ticks, has come to its end (replay).
+
+        Who was passed by counts for nobody after a while: it may block in C code for ever. `since`: monotonic, ns.
+        """
+        with self._lock:
+            self._pass()
+            hopeless = since and _real.monotonic_ns() - since > _LAST_RESORT_NS
+            rests = self._running is None and not self._ready and (not self._loose or hopeless)
+            return bool(rests) and self.cursor >= ticks
+
+    def go_live(self) -> None:
+        """The replay has come to the end of its tape, and is a recording from here on."""
+        with self._lock:
+            self._forced = None
+            self._wanted.clear()
+
     def waiting(self) -> dict[int, str]:
         """Which ticks are waited for, by the name of the strand that waits."""
         with self._lock:

@@ -37,6 +37,11 @@ def replay(tape: Recording, *, observe: bool = False) -> Plan:
     return Plan(tape, Live.NEVER, observe)
 
 
+def resume(tape: Recording) -> Plan:
+    """The plan that serves what is on `tape`, and goes on live where that ends."""
+    return Plan(tape, Live.AFTER_PREFIX)
+
+
 def explore(tape: Recording, schedule: Schedule) -> Plan:
     """The plan that serves everything from `tape`, in another order."""
     return Plan(tape, Live.NEVER, schedule=schedule)

@@ -17,13 +17,14 @@ from reenact import _real
 from reenact.engine.boundary import DRIFTED, Boundary
 from reenact.engine.call import Call
 from reenact.engine.divergence import Compared, Divergence, Site, What
+from reenact.engine.frontier import Frontier
 from reenact.engine.gate import Gate
-from reenact.engine.lane import MUTED, Lane, enter, get_lane, muted, type_of_draw
+from reenact.engine.lane import MUTED, UNTOLD, Lane, enter, get_lane, muted, type_of_draw
 from reenact.engine.marks import Marks
 from reenact.engine.normalize import Normalizer
 from reenact.engine.order import Order, Strand
 from reenact.engine.place import NAMES, Place, agent_place, name_of
-from reenact.engine.plan import Plan
+from reenact.engine.plan import RECORD, Plan
 from reenact.engine.reorder import Reordered
 from reenact.engine.side.traffic import SideTraffic
 from reenact.errors import DivergenceError
@@ -120,6 +121,9 @@ class Session:
         self.collect: Callable[[Lane], None] | None = None
         self.look_behind: Callable[[FrameType | None], None] = lambda _: None  # at what C code does
         self.look: Look | None = None  # at the agent's variables: `verify --deep`
+        self.frontier: Frontier | None = None  # of a run that is resumed
+        self.monotonic: Callable[[], float] = _real.monotonic  # what event loops go by
+        self.at_live: list[Callable[[], None]] = []  # when a run that is resumed goes live
         self.call_handler: Callable[[int], None] | None = None
         self.recorded_pid = -1
         self.stand_ins: set[int] = set()  # numbers of processes of the recorded run, which may be anybody's by now
@@ -136,6 +140,7 @@ class Session:
         self._naps: dict[str, int] = {}
         self.answers: dict[int, int] = {}  # in another order: the tape's event by that of the tape being written
         self._sites: dict[int | Place, int] = {}
+        self._first_site = 0
         self._strands: dict[int, Strand] = {}
         self._notes: set[tuple[str, str]] = set()
         self._clock: dict[tuple[str, int], int | float] = {}
@@ -162,6 +167,34 @@ class Session:
             self._alive.add(lane)
         self.keep(ev.LaneBorn(lane.index, path, name))
         return lane
+
+    def resume(self, frontier: Frontier) -> None:
+        """The run is one that goes on where its tape ends."""
+        self.frontier = frontier
+        self.monotonic = frontier.monotonic
+        self.draw = self._draw_until_live
+
+    def go_live(self, writer: TapeWriter, tape: Recording) -> None:
+        """What comes next is live, and `writer` goes on with `tape`."""
+        frontier, self.plan = self.frontier, RECORD
+        self.boundary.go_live(RECORD)
+        self.order.go_live()
+        self._events, self._asides, self._bodies = len(tape.events), len(tape.asides), tape.bodies()
+        self._sites, self._first_site = {}, tape.sites
+        self.began = _real.monotonic_ns() - tape.latest
+        self._lanes = 1 + max(log.index for log in tape.lanes.values())
+        self.writer, self.live = writer, True
+        for lane in sorted(self._alive, key=lambda lane: lane.index):
+            log = tape.lanes.get(lane.path)
+            lane.index, lane.last_http, lane.inside = self._lanes if log is None else log.index, -1, UNTOLD
+            if log is None:
+                self._lanes += 1
+                self.keep(ev.LaneBorn(lane.index, lane.path, lane.name))
+        for record in frontier.held() if frontier is not None else ():
+            self.keep(record)
+        self.commit()
+        for meet in self.at_live:
+            meet()
 
     def dissolve(self) -> None:
         """The run is over, and the process goes on: what its lanes do from now on is not ours to see."""
@@ -269,6 +302,8 @@ class Session:
                 self.writer.add(record)
             except Exception as error:  # noqa: BLE001  a fault of ours is reported at the end, never to the agent
                 self.fault(error)
+        elif self.frontier is not None:
+            self.frontier.hold(record)
 
     def commit(self) -> None:
         """Makes everything so far durable: the draws and output of every lane, too. Never raises."""
@@ -290,6 +325,8 @@ class Session:
 
     def flush(self, lane: Lane) -> None:
         """Moves what a lane has drawn and written into the journal."""
+        if self.writer is None:
+            return  # it may be live yet
         with self._flushing:  # or what was taken first might be kept last
             drawn = lane.drawn.take()
             if drawn:
@@ -363,7 +400,7 @@ class Session:
         return self._name_site(place, place) if known is None else known
 
     def _name_site(self, key: int | Place, place: Place) -> int:
-        index = self._sites[key] = len(self._sites)
+        index = self._sites[key] = self._first_site + len(self._sites)
         self.keep(ev.SiteNamed(index, place.function, place.file, place.line))
         return index
 
@@ -410,6 +447,23 @@ class Session:
         lane.drew(kind, frame, value)
         return value
 
+    def _draw_until_live(
+        self, lane: Lane, kind: int, real: Callable[[], type_of_draw], frame: FrameType
+    ) -> type_of_draw:
+        """In a run that is resumed: beyond the end of the tape draws are live, before the run is, too."""
+        frontier = self.frontier
+        if not self.live:
+            if not self.boundary.beyond(lane.path):
+                return self._draw_served(lane, kind, real, frame)
+            served = self.boundary.draw(lane.path, kind, name_of(frame))
+            if served is not None:
+                return served
+        value = real()
+        if frontier is not None and isinstance(value, int | float) and kind != ev.DrawKind.LOOP_TIME:
+            value = frontier.moved(kind, value)
+        lane.drew(kind, frame, value)
+        return value
+
     def _invent(self, lane: Lane, kind: int, real: Callable[[], type_of_draw], place: str) -> type_of_draw:
         """A draw that the tape does not hold: time goes on a little, entropy follows from the place. Drift, counted.
 
@@ -446,14 +500,17 @@ class Session:
 
     def wrote(self, lane: Lane, stream: ev.Stream, data: bytes) -> None:
         """The lane writes to an output stream."""
+        fresh = data
+        if self.frontier is not None and not self.live:
+            fresh = data[self.boundary.held(lane.path, stream) :]
         over = self.cut or (self.divergences and not self.plan.observe) or self.reordered is not None
         if self.plan.prefix is not None and not over:
             divergence = self.boundary.wrote(lane.path, stream, data, None)
             if divergence is not None:
                 # told now, raised at the next call: an exception out of print is nothing that a program expects
                 self.latch(divergence)
-        if self.writer is not None:
-            lane.out.append((stream, data))
+        if (self.writer is not None or self.frontier is not None) and fresh:
+            lane.out.append((stream, fresh))
             self.dirty[lane] = True
 
     # Divergence

@@ -229,7 +229,7 @@ def _again(
 ) -> Replayed:
     """As `replay`. One that is not `patient` ends a process that stands still."""
     manifest = manifests.decode(recording.manifest)
-    command = _command(recording, manifest)
+    command = command_of(recording, manifest)
     if manner.deep and LOCALS_SALT not in recording.snapshots:
         raise UsageError(NOT_DEEP.format(run=manifest.run_id))
     with tempfile.TemporaryDirectory(prefix="reenact-") as folder:
@@ -298,7 +298,7 @@ def _processes(recording: Recording, report: Path, *, observed: bool) -> tuple[R
     return tuple(found)
 
 
-def _command(recording: Recording, manifest: Manifest) -> Command:
+def command_of(recording: Recording, manifest: Manifest) -> Command:
     """What to run: the program again, or for a recorded function a process that calls it."""
     if entry.is_process(manifest.entry):
         whole = recording.path.parent.name

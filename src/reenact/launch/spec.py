@@ -32,7 +32,7 @@ class Spec(msgspec.Struct, frozen=True):
     no part of the run. To explore is to replay by a `schedule`, and to record that on the tape `onto`.
     """
 
-    mode: Literal["record", "replay", "explore"]
+    mode: Literal["record", "replay", "explore", "resume"]
     tape: str
     report: str = ""
     process: str = "0"
@@ -58,7 +58,8 @@ class Report(msgspec.Struct):
     compared of the agent's variables, if that was asked for. `choices` are those of an explored run; it is `lost` if it
     waited for answers that the tape does not hold. `unusable` says why the recorded function could not be called at
     all, and `slug` is that error's. `status` is the exit status with which a process of the run ended itself. `joined`
-    are the lanes of the Pythons that it would have started.
+    are the lanes of the Pythons that it would have started. A resumed run came to be `live`; files that it had changed,
+    and that looked otherwise before, have copies `aside`.
     """
 
     asked: int = 0
@@ -75,6 +76,8 @@ class Report(msgspec.Struct):
     enclosed: bool = False
     unrestored: list[str] = []
     variables: Compared | None = None
+    live: bool = False
+    aside: dict[str, str] = {}
     choices: list[Choice] = []
     lost: bool = False
     joined: list[str] = []

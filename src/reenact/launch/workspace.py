@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Protocol
 
@@ -15,6 +15,7 @@ from reenact.engine.divergence import Datum, Divergence, What
 from reenact.engine.lane import muted
 from reenact.launch.enclosure import Enclosed, enclose, enclose_again
 from reenact.launch.redirection import redirect
+from reenact.launch.rewinding import Rewound
 from reenact.seams.patch import Patches
 from reenact.seams.system import overlays
 from reenact.seams.system.files import Served
@@ -26,6 +27,8 @@ from reenact.tape.redact import secrets_of
 from reenact.tape.whole import every
 
 _SCRATCH, _COPIES = "scratch", "copies"
+
+Before = Callable[[Path], None]
 
 
 class Closed(Protocol):
@@ -52,9 +55,10 @@ class _Shared(msgspec.Struct, frozen=True):
 class Workspace:
     """The files of one replay, put in place as the recorded run found them; what it changes, it changes for itself."""
 
-    def __init__(self, tape: Recording, closed: Closed) -> None:
+    def __init__(self, tape: Recording, closed: Closed, before: Callable[[Path], None] = lambda _: None) -> None:
         self._tape = tape
         self._closed = closed
+        self._before = before  # something is changed there
         self._names: dict[str, set[str]] = {}  # of folders whose names have changed since
         self._missing: list[str] = []
         self.restore()
@@ -92,6 +96,11 @@ class Workspace:
         overlays.install(Patches())
         return cls(tape, closed)
 
+    @classmethod
+    def rewound(cls, tape: Recording, kept: Rewound) -> Workspace:
+        """The user's own files, as the recorded run found them: of a run that is resumed."""
+        return cls(tape, kept, kept.keep)
+
     @property
     def enclosed(self) -> Enclosed | None:
         """What the kernel has closed around it, network and files; None where it does not."""
@@ -105,7 +114,7 @@ class Workspace:
     def restore(self) -> None:
         """Puts in place what the recorded run found; again, where the program has changed it before the run."""
         with muted():
-            self._missing = _restore(self._tape, self._closed)
+            self._missing = _restore(self._tape, self._closed, self._before)
 
     def served(self) -> Served | None:
         """What puts in place what others changed while the run was recorded; None where nobody did."""
@@ -128,7 +137,7 @@ class Workspace:
         with muted():
             try:
                 if saw.kind != Sight.FOLDER or not Path(saw.path).is_dir():
-                    _put(self._tape, saw)
+                    _put(self._tape, saw, self._before)
                 elif saw.names is not None:
                     self._put_names(saw.path, saw.names)
             except OSError as error:
@@ -139,7 +148,7 @@ class Workspace:
         if before is None:
             before = set(self._tape.saw[folder].names or ()) if folder in self._tape.saw else set()
         self._names[folder] = set(names)
-        _put_names(Path(folder), before, names)
+        _put_names(Path(folder), before, names, self._before)
 
     def differences(self) -> Iterable[Divergence]:
         """Where the replay leaves other files behind than the recorded run."""
@@ -179,7 +188,7 @@ def _folders_for(tape: Recording) -> list[str]:
     return found
 
 
-def _restore(tape: Recording, closed: Closed) -> list[str]:
+def _restore(tape: Recording, closed: Closed, before: Before) -> list[str]:
     """Puts in place what the recorded run found; what could not be is told, a line each."""
     missing: list[str] = []
     for path, saw in sorted(tape.saw.items()):
@@ -189,7 +198,7 @@ def _restore(tape: Recording, closed: Closed) -> list[str]:
             missing.append(f"{path} is not what it was, and cannot be put in place there")
             continue
         try:
-            _put(tape, saw)
+            _put(tape, saw, before)
         except OSError as error:
             missing.append(f"{path} could not be put in place: {error.strerror}")
     for path, saw in sorted(tape.saw.items(), reverse=True):
@@ -218,8 +227,10 @@ def _stands(saw: Saw) -> bool:
     return saw.kind == Sight.OTHER
 
 
-def _put(tape: Recording, saw: Saw) -> None:
+def _put(tape: Recording, saw: Saw, before: Before) -> None:
     path = Path(saw.path)
+    if saw.kind != Sight.FOLDER or not path.is_dir():
+        before(path)
     if path.is_symlink():
         path.unlink()  # or what it leads to would be changed
     if saw.kind == Sight.NOTHING:
@@ -233,16 +244,18 @@ def _put(tape: Recording, saw: Saw) -> None:
         path.symlink_to(*saw.names or ())
     elif saw.kind == Sight.FOLDER:
         path.mkdir(exist_ok=True)
-        _put_names(path, _names(path), saw.names)
+        _put_names(path, _names(path), saw.names, before)
     elif saw.kind == Sight.FILE:
         _put_file(path, saw, tape.contents.get(saw.digest))
 
 
-def _put_names(folder: Path, before: set[str], names: Iterable[str] | None) -> None:
+def _put_names(folder: Path, there: set[str], names: Iterable[str] | None, before: Before) -> None:
     if names is not None:
-        for name in before - set(names):
+        for name in there - set(names):
+            before(folder / name)
             _remove(folder / name)
-        for name in set(names) - before:
+        for name in set(names) - there:
+            before(folder / name)
             (folder / name).touch()
 
 

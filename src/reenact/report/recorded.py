@@ -23,7 +23,8 @@ def text(recording: Recording, tape_bytes: int, store: str = "", *, quiet: bool 
     if became(recording):
         lines.append(f"reenact: {plain(became(recording))}")
     if not quiet:
-        lines.append(f"reenact: try  reenact show last{store}  or  reenact verify last{store}")
+        further = "verify" if recording.closed_by_itself else "resume"
+        lines.append(f"reenact: try  reenact show last{store}  or  reenact {further} last{store}")
     return "".join(f"{line}\n" for line in lines)
 
 

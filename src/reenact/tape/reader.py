@@ -100,6 +100,7 @@ class LaneLog(Struct):
     locals: dict[int, list[tuple[str, dict[str, bytes]]]] = field(default_factory=dict)
     marks: list[tuple[ev.Mark, str]] = field(default_factory=list)
     mark: int = -1
+    index: int = -1
 
 
 class Recording(Struct):
@@ -140,6 +141,7 @@ class Recording(Struct):
     status: int | None = None
     digest: bytes = GENESIS
     pieces: int = 0
+    sites: int = 0
     _bodies: Bodies = field(default_factory=Bodies)
     _restored: dict[int, bytes] = field(default_factory=dict)
     _next_body: int = 0
@@ -193,6 +195,17 @@ class Recording(Struct):
     def output(self) -> int:
         """How many bytes of output a replay has to write again."""
         return sum(len(data) for lane in self.lanes.values() if not lane.beside for data in lane.wrote.values())
+
+    @property
+    def latest(self) -> int:
+        """When the last that is on tape came, ns since the run began."""
+        return max((part.at for event in self.events for _, part in event.parts[-1:]), default=0)
+
+    def bodies(self) -> Bodies:
+        """The bodies that the next of this tape may build on."""
+        if self.events:
+            self.body(self.events[-1])
+        return self._bodies
 
     def body(self, event: Event) -> bytes:
         """The body of an event's request. Cheap in tape order; each is built upon the ones before."""
@@ -393,10 +406,11 @@ class _Builder:
                     self._lanes[record.lane].wrote.setdefault(record.stream, bytearray()).extend(record.data)
                     recording.wrote.setdefault(record.stream, bytearray()).extend(record.data)
                 case ev.LaneBorn():
-                    lane = self._lanes[record.index] = LaneLog(record.path, record.name)
+                    lane = self._lanes[record.index] = LaneLog(record.path, record.name, index=record.index)
                     recording.lanes[record.path] = lane
                 case ev.SiteNamed():
                     self._sites[record.index] = record
+                    recording.sites = max(recording.sites, record.index + 1)
                 case ev.Note():
                     recording.notes.append((record, self._sites.get(record.site)))
                 case ev.Start():

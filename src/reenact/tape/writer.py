@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from reenact import _real
@@ -16,6 +17,7 @@ from reenact.tape.store import being_made
 
 _SPILL_RECORDS = 4096
 _INSERT = "INSERT INTO piece VALUES (?, ?, ?, ?)"
+_ROOM_BYTES = 1 << 20
 
 
 class TapeWriter:
@@ -24,6 +26,7 @@ class TapeWriter:
     def __init__(self, connection: sqlite3.Connection, path: Path, packer: Packer) -> None:
         self.path = path
         self._db = connection
+        self._log, self._room = f"{path}-wal", 0
         self._packer = packer
         self._pending: list[AnyRecord] = []
         self._unwritten: list[Piece] = []
@@ -87,6 +90,7 @@ class TapeWriter:
             if not self._unwritten:
                 return None
             piece = self._unwritten[-1]
+            self._make_room()
             if len(self._unwritten) == 1:
                 self._db.execute(_INSERT, (piece.id, piece.segment, piece.data, piece.chain))
             else:
@@ -94,6 +98,22 @@ class TapeWriter:
             self._unwritten.clear()
             self.commits += 1
             return piece
+
+    def _make_room(self) -> None:
+        """Lets SQLite's log be larger than it is full, by as much again: to overwrite costs the disk less than to grow.
+
+        Whoever reads a log reads as far as its frames are whole and of its salt (sqlite.org/fileformat2.html), which
+        zeros are not.
+        """
+        with suppress(OSError):  # it is no harm when there is none
+            size = _real.stat(self._log).st_size
+            if size > self._room:
+                ahead = min(size, _ROOM_BYTES)
+                log = _real.open_fd(self._log, os.O_WRONLY | os.O_CLOEXEC)
+                try:
+                    self._room = size + _real.pwrite(log, bytes(ahead), size)
+                finally:
+                    _real.close_fd(log)
 
     @contextmanager
     def in_no_hurry(self) -> Iterator[None]:

@@ -157,6 +157,8 @@ class _Gates:
             gate = self._gates[session] = _gate(self._loop, session)
             if isinstance(gate, ReplayGate):
                 self._replaying = gate
+                if session.frontier is not None and self._clock is _real.monotonic:
+                    self._clock = session.monotonic
                 # before everything on the tape, whatever the clock of this machine shows
                 self.now = min(self.now, 0.0)
             else:
@@ -202,7 +204,9 @@ class _Gates:
     def select(self, timeout: float | None = None) -> Any:
         """One wait of the loop for something to do."""
         if self._replaying is not None:
-            return self._select_replaying(self._replaying)
+            if not self._replaying.session.live:
+                return self._select_replaying(self._replaying)
+            self._go_live(self._replaying)
         loop, gates, now = self._loop, self._recording, self._clock()
         scheduled = loop._scheduled
         wait: float | None = None
@@ -251,6 +255,14 @@ class _Gates:
         if not due:
             return None, now
         return due[0][2], now if len(due) == 1 else max(due[0][0], due[1][0] - 2 * self._loop._clock_resolution)
+
+    def _go_live(self, gate: ReplayGate) -> None:
+        """The run of that gate has come to the end of its tape."""
+        live = RecordGate(self._loop, gate.session, gate.index)
+        self._gates[gate.session] = live
+        self._recording.append(live)
+        self._replaying = None
+        self.now = max(self.now, self._clock())
 
     def _select_replaying(self, gate: ReplayGate) -> Any:
         loop = self._loop

@@ -62,8 +62,7 @@ def block(lane: Lane, session: Session, timeout: float | None, *, strand: Strand
     token = enter(MUTED)  # a finalizer that runs while we wait must not wait for the baton itself
     try:
         order.block(strand, tick)
-        if tape is not None:
-            await_served(session, strand)
+        if tape is not None and await_served(session, strand):
             if strand.tick == tick >= 0:
                 session.expired(lane)
                 _Skipped.seconds += timeout or 0.0

@@ -142,7 +142,7 @@ class RecordGate(LoopGate):
     def _is_next(self) -> bool:
         """Lets the outcome of the task that runs in at once, if the loop would come to rest now and do just that."""
         loop = self._loop
-        if loop._stopping or not self.carries_on(_real.monotonic()):
+        if loop._stopping or not self.carries_on(self.session.monotonic()):
             return False
         task = asyncio.current_task(loop)
         if getattr(task, "_must_cancel", True):
@@ -317,6 +317,9 @@ class ReplayGate(LoopGate):
     def _beyond(self) -> float | None:
         """The tape has no more to say: when no thread runs any more, timers still fire, in order, without waiting."""
         order, now, scheduled = self.session.order, _real.monotonic_ns(), self._loop._scheduled
+        if self.session.frontier is not None:
+            self._busy_since = self._busy_since or now
+            return 0.0 if self.session.frontier.cross(self._busy_since) else None
         if not scheduled:
             self._watch()
             return None

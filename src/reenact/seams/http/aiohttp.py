@@ -63,7 +63,11 @@ def _connect(real: Callable[..., Any], module: ModuleType, connection: type, pro
         made: list[Any] = []
 
         async def perform() -> Answer:
-            made.append(await real(self, req, traces, timeout))
+            found = await real(self, req, traces, timeout)
+            while isinstance(found.protocol.transport, _NoTransport):
+                found.close()  # the run was resumed, and this connection is of before that
+                found = await real(self, req, traces, timeout)
+            made.append(found)
             return Answer(PartKind.OPENED, b"")
 
         await crossing.apull(perform)

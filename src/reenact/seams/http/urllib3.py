@@ -79,6 +79,8 @@ def _recorded(crossing: Crossing, conn: Any, run: Callable[[], Any]) -> Any:
     made: list[Any] = []
 
     def perform() -> Answer:
+        if isinstance(getattr(conn, "sock", None), _NoSocket):
+            conn.close()  # the run was resumed, and this connection is of before that
         _tee.active = tee
         try:
             made.append(run())

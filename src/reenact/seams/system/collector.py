@@ -80,6 +80,10 @@ class Collector:
         self._put_off()
         tape = self._session.plan.prefix
         self._session.collect = self.collect_when_due if tape is None else self.collect_as_on(tape)
+        self._session.at_live.append(self._go_live)
+
+    def _go_live(self) -> None:
+        self._session.collect = self.collect_when_due
 
     # The places of a run
 

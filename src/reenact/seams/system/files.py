@@ -12,7 +12,7 @@ import io
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from contextlib import suppress
 from enum import Enum
 from functools import cached_property
@@ -117,6 +117,11 @@ class Files:
         self._begin()
         self._first_child = _real.time_ns() - _BEHIND_NS
         attend(self._session, self)
+
+    @property
+    def changed(self) -> Container[str]:
+        """The paths that the run has changed."""
+        return self._changed
 
     @cached_property
     def _outside(self) -> tuple[str, ...]:

@@ -33,7 +33,6 @@ class Senders:
 
     def __init__(self, session: Session, handlers: Handlers) -> None:
         self._session = session
-        self._replaying = session.plan.prefix is not None
         self._handlers = handlers
         self._kill = os.kill
 
@@ -46,7 +45,7 @@ class Senders:
             patches.function(os, "killpg", self._group_killer(os.killpg))
         if hasattr(signal, "pthread_kill"):
             patches.function(signal, "pthread_kill", self._thread_killer(signal.pthread_kill))
-        if self._replaying and hasattr(signal, "setitimer"):
+        if not self._session.live and hasattr(signal, "setitimer"):
             patches.function(signal, "setitimer", lambda *_: (0.0, 0.0))
             patches.function(signal, "alarm", lambda _: 0)
 
@@ -62,7 +61,7 @@ class Senders:
                     real(pid, signal)
             elif pid != _EVERYBODY:
                 self._send_to_group(-pid, signal, functools.partial(real, pid))
-            elif not self._replaying:
+            elif self._session.live:
                 real(pid, signal)
 
         return kill
@@ -103,7 +102,7 @@ class Senders:
     def _send_to_group(self, group: int, number: int, real: Send) -> None:
         if group not in (0, os.getpgrp()):
             real(number)
-        elif self._replaying:
+        elif not self._session.live:
             # the shell and whoever else is in the group have had theirs in the recording
             self._send(number, functools.partial(self._kill, _real.getpid()))
         else:
@@ -120,7 +119,7 @@ class Senders:
         elif at_once and self._is_handled_here(number):
             self._handlers.expect(number)
             real(number)
-        elif not self._replaying:
+        elif self._session.live:
             real(number)
 
     def _is_deadly(self, number: int) -> bool:

@@ -41,7 +41,6 @@ class Handlers:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._replaying = session.plan.prefix is not None
         self.take()
         self._set: Callable[..., Any] = signal.signal
         self._get = signal.getsignal
@@ -131,7 +130,7 @@ class Handlers:
 
     def _came(self, number: int, handle: Handle) -> None:
         """A signal from outside has come."""
-        if self._replaying:
+        if not self._session.live:
             # what the recording saw comes from the tape; only the person at the terminal may interrupt a replay
             if number == signal.SIGINT:
                 raise KeyboardInterrupt

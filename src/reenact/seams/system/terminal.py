@@ -127,7 +127,7 @@ class _Stdin(io.RawIOBase):
         self._whole = real  # which closes what is below it when nobody holds it any more
         self._under = getattr(real, "raw", real)
         self._terminal = was_terminal
-        self._replaying = session.plan.prefix is not None
+        self._session = session
 
     def readable(self) -> bool:
         return True
@@ -144,6 +144,6 @@ class _Stdin(io.RawIOBase):
             self._whole.close()
 
     def readinto(self, buffer: Any, /) -> int:
-        data = read(lambda: b"" if self._replaying else self._under.read(len(buffer)) or b"")
+        data = read(lambda: b"" if not self._session.live else self._under.read(len(buffer)) or b"")
         buffer[: len(data)] = data
         return len(data)

@@ -1,0 +1,147 @@
+"""Resumes a run that was killed: what is on its tape is served, and then it goes on, on a tape of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from reenact import _real
+from reenact.errors import UsageError
+from reenact.launch import closing, entry, launcher, rewinding, running, supervise, world
+from reenact.launch import manifest as manifests
+from reenact.launch.fate import Fate, parts_of
+from reenact.launch.manifest import Manifest
+from reenact.launch.settings import Settings
+from reenact.launch.spec import SPEC, Report, Spec
+from reenact.tape.close import being_written
+from reenact.tape.continuing import continued
+from reenact.tape.event import Note, Start
+from reenact.tape.journal import Piece
+from reenact.tape.labels import rows
+from reenact.tape.reader import RECORDING, Recording, records
+from reenact.tape.store import Store
+from reenact.tape.writer import TapeWriter
+
+ENDED = "{run} came to its end by itself ({how}): there is nothing to resume. Run it again with: reenact record"
+NOTHING = "{run} was killed before it began: nothing of it is on tape. Run it again with: reenact record"
+GOES_ON = "{run} is still being recorded: it can be resumed when its process is gone"
+NO_PROGRAM = "{run} is {what}: only whole programs can be resumed by now"
+PROCESSES = "{run} had started processes by multiprocessing: such a run cannot be resumed by now"
+NO_SECRETS = (
+    "{run} had {names} in its environment, whose values are on no tape: set {them}, or the run cannot go on as it was"
+)
+
+
+class Resumed(msgspec.Struct, frozen=True):
+    """What came of it. `recording` is the tape of the run that went on; None where it did not come to that."""
+
+    status: int
+    report: Report
+    recording: Recording | None
+
+
+def check(recording: Recording) -> Manifest:
+    """The manifest of a run that can be resumed.
+
+    Raises:
+        UsageError: it cannot be.
+    """
+    manifest = manifests.decode(recording.manifest)
+    run = manifest.run_id
+    if recording.summary.get("status") == RECORDING and being_written(recording.path):
+        raise UsageError(GOES_ON.format(run=run))
+    if recording.closed_by_itself:
+        raise UsageError(ENDED.format(run=run, how=recording.summary.get("status")))
+    if not recording.lanes:
+        raise UsageError(NOTHING.format(run=run))
+    if not entry.is_program(manifest.entry):
+        raise UsageError(NO_PROGRAM.format(run=run, what=manifest.entry))
+    if any(entry.is_process(manifests.decode(one.manifest).entry) for one in recording.processes):
+        raise UsageError(PROCESSES.format(run=run))
+    return manifest
+
+
+def resume(recording: Recording, store: Store, settings: Settings, fates: Mapping[int, Fate]) -> Resumed:
+    """Runs the program again: on what its tape holds, and then live.
+
+    `fates` are of the events that are not certain, see `tape.continuing.uncertain`; those without one are asked again.
+
+    Raises:
+        UsageError: it cannot be resumed.
+    """
+    manifest = check(recording)
+    env = _environment(manifest)
+    for left in rewinding.interrupted(store):
+        rewinding.undo(left)
+    path, last = _begin(recording, manifest, store, fates)
+    files = rewinding.folder(path)
+    with tempfile.TemporaryDirectory(prefix="reenact-") as folder:
+        report = Path(folder) / "report.json"
+        spec = Spec(
+            "resume",
+            str(path),
+            str(report),
+            hash_seed=manifest.hash_seed if manifest.hash_seed_set else None,
+            last_piece=last,
+            settings=msgspec.json.encode(settings.table).decode(),
+            project=str(settings.folder or ""),
+            terminal=manifest.terminal,
+            boundaries=manifest.boundaries,
+            side_traffic=manifest.side_traffic,
+        )
+        env |= {"PYTHONHASHSEED": manifest.hash_seed, SPEC: msgspec.json.encode(spec).decode()}
+        command = launcher.command_of(recording, manifest)
+        try:
+            status = supervise.run(command.argv, env, manifest.cwd)
+        except OSError as error:
+            store.remove(path)
+            reason = f"{manifest.cwd} is not there" if not Path(manifest.cwd).is_dir() else error.strerror
+            raise UsageError(launcher.NOT_STARTED.format(python=command.python, reason=reason)) from error
+        found = running.report_of(report)
+    if found.live:
+        return Resumed(status, found, closing.close(path, status))
+    rewinding.undo(files)
+    store.remove(path)
+    return Resumed(status, found, None)
+
+
+def _begin(
+    recording: Recording, manifest: Manifest, store: Store, fates: Mapping[int, Fate]
+) -> tuple[Path, Piece | None]:
+    """A tape that begins with what is certain, and its last piece."""
+    answers = {event: parts_of(recording, recording.events[event], fate) for event, fate in fates.items()}
+    run, path = store.new(manifest.name)
+    told = f"this run goes on with {manifest.run_id}, which was killed, by reenact resume"
+    manifest = msgspec.structs.replace(
+        manifest, run_id=run, started=_real.time_ns(), tags={**manifest.tags, "resumed": manifest.run_id}
+    )
+    with contextlib.ExitStack() as stack:
+        stack.callback(store.remove, path)
+        labels = rows(manifest.session, manifest.tags)
+        first = (Start(manifests.encode(manifest)), Note("resumed", told, -1))
+        writer = TapeWriter.create(path, run, manifest.name, manifest.started, labels, first)
+        last = writer.first
+        with writer.in_no_hurry():
+            for number, record in enumerate(continued(records(recording.path), recording, answers)):
+                if not isinstance(record, Start):
+                    writer.append(record)
+                if number % 1000 == 0:
+                    last = writer.commit() or last
+        last = writer.commit() or last
+        writer.close()
+        stack.pop_all()
+    return path, last
+
+
+def _environment(manifest: Manifest) -> dict[str, str]:
+    """That of the run, with the secrets of today."""
+    missing = [name for name in manifest.secrets if name not in os.environ]
+    if missing:
+        them = "them" if len(missing) > 1 else "it"
+        raise UsageError(NO_SECRETS.format(run=manifest.run_id, names=", ".join(missing), them=them))
+    return {**world.environment_for(manifest), **{name: os.environ[name] for name in manifest.secrets}}

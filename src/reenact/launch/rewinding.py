@@ -1,0 +1,132 @@
+"""The user's files while a run is resumed: put back as the run found them, for as long as its tape is served.
+
+The run then makes of them again what it had made of them, and goes on from there. What stood there before is kept
+beside the tape until that is certain: a file that the run only read gets it back; one that the run had changed, and
+that looked otherwise by then, is told of, and the copy stays. A resumption that fails puts all of it back.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Container, Iterator
+from pathlib import Path
+
+import msgspec
+
+from reenact.tape.reader import folder_of
+from reenact.tape.store import Store
+
+_LIST = "list.json"
+_WHOLE = "before"
+
+
+class _Kept(msgspec.Struct, frozen=True):
+    path: str
+    copy: str
+
+
+class Rewound:
+    """What stood at the paths that one resumption has changed. `folder` holds the copies, and is made when needed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.missed: list[str] = []
+        self._folder = folder
+        self._kept: dict[str, str] = {}
+
+    def has(self, _path: str) -> bool:
+        """Any path may be changed, once what stands there is kept."""
+        return True
+
+    def keep(self, path: Path) -> None:
+        """What stands there is about to be changed."""
+        if str(path) not in self._kept:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            copy = str(len(self._kept)) if os.path.lexists(path) else ""
+            if copy:
+                _copy(path, self._folder / copy)
+            self._kept[str(path)] = copy
+            self._write()
+
+    def _write(self) -> None:
+        part, whole = self._folder / f"{_LIST}.part", self._folder / _LIST
+        with part.open("wb") as file:
+            file.write(msgspec.json.encode([_Kept(path, copy) for path, copy in self._kept.items()]))
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(whole)
+
+    def settle(self, changed: Container[str]) -> Iterator[tuple[str, Path]]:
+        """The run is live. What it has `changed` stays; what looked otherwise before is given, with its copy."""
+        for path, copy in reversed(self._kept.items()):
+            kept = self._folder / copy if copy else None
+            if path not in changed:
+                _put(Path(path), kept)
+            elif kept is not None and not _same(Path(path), kept):
+                yield path, kept
+                continue
+            if kept is not None:
+                _remove(kept)
+        if not any(path.name != _LIST for path in self._folder.glob("*")):
+            shutil.rmtree(self._folder, ignore_errors=True)
+        else:
+            (self._folder / _LIST).unlink(missing_ok=True)
+
+
+def folder(tape: Path) -> Path:
+    """Where the copies are while that tape is gone on with."""
+    return folder_of(tape).with_name(f"{tape.stem}.{_WHOLE}")
+
+
+def undo(folder: Path) -> list[str]:
+    """Puts back what stood there before; the paths, if any. For a resumption that failed, or was killed itself."""
+    if not (folder / _LIST).is_file():
+        return []
+    kept = msgspec.json.decode((folder / _LIST).read_bytes(), type=list[_Kept])
+    for one in reversed(kept):
+        _put(Path(one.path), folder / one.copy if one.copy else None)
+    shutil.rmtree(folder, ignore_errors=True)
+    return [one.path for one in kept]
+
+
+def interrupted(store: Store) -> list[Path]:
+    """The folders of resumptions that were killed before they were live."""
+    return [path.parent for path in sorted(store.root.glob(f"*.{_WHOLE}/{_LIST}"))]
+
+
+def _put(path: Path, kept: Path | None) -> None:
+    if kept is None:
+        _remove(path)
+    elif not _same(path, kept):
+        _remove(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _copy(kept, path)
+    elif not path.is_symlink() and path.is_file():
+        shutil.copystat(kept, path)
+
+
+def _copy(path: Path, to: Path) -> None:
+    if path.is_symlink():
+        to.symlink_to(path.readlink())
+    elif path.is_dir():
+        shutil.copytree(path, to, symlinks=True)
+    else:
+        shutil.copy2(path, to)
+
+
+def _same(path: Path, kept: Path) -> bool:
+    if path.is_symlink() or kept.is_symlink():
+        return path.is_symlink() and kept.is_symlink() and path.readlink() == kept.readlink()
+    if path.is_dir() or kept.is_dir():
+        if not (path.is_dir() and kept.is_dir()):
+            return False
+        names = {one.name for one in kept.iterdir()}
+        return {one.name for one in path.iterdir()} == names and all(_same(path / one, kept / one) for one in names)
+    return path.is_file() and kept.is_file() and path.read_bytes() == kept.read_bytes()
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
