@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from click.testing import CliRunner
-
-from reenact.cli.main import cli
+from reenact.launch.closing import close
+from reenact.tape.check import check as fsck
 from reenact.tape.event import Kind
 from reenact.tape.reader import Event, read
+from reenact.tape.store import Store
 from reenact.tape.whole import every
 from tests.durability.watch import Kind as Did
 from tests.durability.watch import Op
@@ -77,9 +77,9 @@ def check(store: Path, seen: Seen) -> None:
 
 
 def damage(store: Path) -> str:
-    """What `reenact fsck` finds wrong with the tapes of a store."""
-    checked = CliRunner().invoke(cli, ["fsck", "--all", "--store", str(store)])
-    return "" if checked.exit_code == 0 else f"{checked.output} {checked.exception!r}"
+    """What `reenact fsck --all` finds wrong with the tapes of a store."""
+    checked = [fsck(path, close) for path in map(Store(store).path, Store(store).ids())]
+    return "\n".join(f"fsck: {one.path.stem}: {damage}" for one in checked for damage in one.damage)
 
 
 def question(body: bytes) -> str:

@@ -16,16 +16,24 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def sync_names(folder: Path) -> None:
-    """As `sync`, where the folder may be read and its file system can do that."""
+def sync_if_possible(path: Path) -> None:
+    """As `sync`, where it may be read and its file system can do that: not each can of a folder."""
     with suppress(OSError):
-        sync(folder)
+        sync(path)
 
 
-def make_folder(path: Path) -> None:
+def sync_all(path: Path) -> None:
+    """As `sync_if_possible`, of a file, or a folder with all that is below, and of its name. Links are not followed."""
+    below = path.rglob("*") if path.is_dir() and not path.is_symlink() else ()
+    for each in (*below, path, path.parent):
+        if not each.is_symlink():
+            sync_if_possible(each)
+
+
+def make_folder(path: Path, mode: int = 0o777) -> None:
     """A folder, and those above it, where they are not there yet; with their names on the disk."""
     if path.is_dir():
         return
     make_folder(path.parent)
-    path.mkdir(exist_ok=True)
-    sync_names(path.parent)
+    path.mkdir(mode, exist_ok=True)
+    sync_if_possible(path.parent)

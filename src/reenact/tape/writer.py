@@ -57,7 +57,7 @@ class TapeWriter:
         _make(new, rows, piece)
         disk.sync(new)
         new.rename(path)
-        disk.sync_names(path.parent)
+        disk.sync_if_possible(path.parent)
         writer = cls(_connect(path), path, packer)
         writer.first = piece
         return writer
