@@ -231,8 +231,8 @@ class Run:
             self.id, self._path = Store.find(Path.cwd(), self._wish.store).new(self._name)
             manifest = labels.on(process.manifest(self.id, self._name, self._entry, given))
             told = rows(manifest.session, manifest.tags)
-            writer = TapeWriter.create(self._path, self.id, self._name, manifest.started, told)
-            writer.add(Start(manifests.encode(manifest)))
+            first = [Start(manifests.encode(manifest))]
+            writer = TapeWriter.create(self._path, self.id, self._name, manifest.started, told, first)
             if problem is not None:
                 writer.add(Note(problem.slug, str(problem), -1))
                 process.warn(self._entry, "is recorded, but cannot be replayed", problem)

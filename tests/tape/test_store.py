@@ -69,12 +69,28 @@ def test_a_chosen_folder_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 # New tapes
 
 
-def test_a_new_tape_is_empty_and_private(store: Store) -> None:
+def test_a_new_tape_is_private_and_there_when_it_is_one(store: Store) -> None:
     run_id, path = store.new("agent")
     assert path == store.root / f"{run_id}.tape"
-    assert path.stat().st_size == 0
+    assert [stat.S_IMODE(each.stat().st_mode) for each in store.root.iterdir()] == [0o600]
+    assert store.ids() == []
+    TapeWriter.create(path, run_id, "agent", 5).close()
+    assert [path.name] == [each.name for each in store.root.iterdir()]
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert store.ids() == [run_id]
+
+
+@pytest.mark.parametrize("left", ["", "-wal", "-shm", "-journal", "-faults", "-new"])
+def test_a_name_is_taken_as_long_as_anything_of_it_is_there(
+    store: Store, monkeypatch: pytest.MonkeyPatch, left: str
+) -> None:
+    """A log that is left over would be taken for that of a new tape."""
+    store.root.mkdir()
+    (store.root / f"run-abab.tape{left}").touch()
+    monkeypatch.setattr(_real, "urandom", lambda size: b"\xab" * size)
+    assert store.new("run")[0] == "run-ababab"
+    store.remove(store.path("run-abab"))
+    assert store.new("run")[0] == "run-abab"
 
 
 @settings(deadline=None)
@@ -83,7 +99,7 @@ def test_an_id_is_made_of_few_characters(tmp_path_factory: pytest.TempPathFactor
     run_id, path = Store(tmp_path_factory.getbasetemp() / "ids").new(name)
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*-[0-9a-f]{4,}", run_id)
     assert len(run_id) <= 40 + 1 + 4
-    path.unlink()
+    Store(path.parent).remove(path)
 
 
 @pytest.mark.parametrize(

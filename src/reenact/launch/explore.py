@@ -248,12 +248,11 @@ def _keep(own: _Try, order: Tried, number: int, store: Store) -> Finding:
     started = _real.time_ns()
     source = manifest.run_id
     told = f"this run is {source} with its outcomes in another order, by reenact explore"
-    writer = TapeWriter.create(path, run, manifest.name, started)
     manifest = msgspec.structs.replace(
         manifest, run_id=run, started=started, tags={**manifest.tags, "explored": source}
     )
-    writer.add(Start(manifests.encode(manifest)))
-    writer.add(Note("explored", told, -1))
+    first = (Start(manifests.encode(manifest)), Note("explored", told, -1))
+    writer = TapeWriter.create(path, run, manifest.name, started, first=first)
     for record in own.journal:
         writer.add(record)  # type: ignore[arg-type]  # that is what they are
     writer.close()

@@ -54,8 +54,8 @@ def _begin(invitation: Invitation, hash_seed: str) -> None:
     manifest = world.inherited(parent.manifest_of(run), program, **own)
     if invitation.coerced:
         manifest.environment.pop("LC_CTYPE", None)
-    writer = TapeWriter.create(tape, run_id, program.name, manifest.started)
-    writer.add(Start(manifests.encode(manifest)))
+    first = [Start(manifests.encode(manifest))]
+    writer = TapeWriter.create(tape, run_id, program.name, manifest.started, first=first)
     session = Session(plans.RECORD, writer, birth=Birth(invitation.lane, program.name, invitation.began))
     session.run_id = invitation.run
     session.secrets = secrets

@@ -105,15 +105,14 @@ def record(
     boundaries, side_traffic = settings.boundaries, settings.side_traffic
     run_id, path = store.new(name)
     manifest = (labels or Labels()).on(world.survey(command, run_id, name, boundaries, side_traffic))
-    writer = TapeWriter.create(path, run_id, name, manifest.started, rows(manifest.session, manifest.tags))
-    writer.add(Start(manifests.encode(manifest)))
-    last = writer.commit()
+    labelled = rows(manifest.session, manifest.tags)
+    writer = TapeWriter.create(path, run_id, name, manifest.started, labelled, [Start(manifests.encode(manifest))])
     user_seed = os.environ.get("PYTHONHASHSEED")
     spec = Spec(
         "record",
         str(path),
         hash_seed=user_seed,
-        last_piece=last,
+        last_piece=writer.first,
         terminal=manifest.terminal,
         boundaries=boundaries,
         side_traffic=side_traffic,

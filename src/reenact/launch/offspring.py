@@ -205,10 +205,8 @@ def _new_tape(home: Home, birth: Birth) -> tuple[Path, TapeWriter]:
         sources={},
         git_diff="",
     )
-    writer = TapeWriter.create(path, run_id, birth.name, manifest.started)
-    writer.add(Start(manifests.encode(manifest)))
-    writer.commit()
-    return path, writer
+    first = [Start(manifests.encode(manifest))]
+    return path, TapeWriter.create(path, run_id, birth.name, manifest.started, first=first)
 
 
 def _process_of(recording: Recording, birth: Birth) -> Recording:

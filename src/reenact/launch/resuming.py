@@ -117,14 +117,16 @@ def _begin(
     answers = {event: parts_of(recording, recording.events[event], fate) for event, fate in fates.items()}
     run, path = store.new(manifest.name)
     told = f"this run goes on with {manifest.run_id}, which was killed, by reenact resume"
-    manifest = msgspec.structs.replace(manifest, run_id=run, tags={**manifest.tags, "resumed": manifest.run_id})
+    manifest = msgspec.structs.replace(
+        manifest, run_id=run, started=_real.time_ns(), tags={**manifest.tags, "resumed": manifest.run_id}
+    )
     with contextlib.ExitStack() as stack:
         stack.callback(store.remove, path)
-        writer = TapeWriter.create(path, run, manifest.name, _real.time_ns(), rows(manifest.session, manifest.tags))
-        last = None
+        labels = rows(manifest.session, manifest.tags)
+        first = (Start(manifests.encode(manifest)), Note("resumed", told, -1))
+        writer = TapeWriter.create(path, run, manifest.name, manifest.started, labels, first)
+        last = writer.first
         with writer.in_no_hurry():
-            writer.add(Start(manifests.encode(manifest)))
-            writer.add(Note("resumed", told, -1))
             for number, record in enumerate(continued(records(recording.path), recording, answers)):
                 if not isinstance(record, Start):
                     writer.append(record)

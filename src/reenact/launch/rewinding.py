@@ -14,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 
+from reenact.tape import disk
 from reenact.tape.reader import folder_of
 from reenact.tape.store import Store
 
@@ -41,7 +42,7 @@ class Rewound:
     def keep(self, path: Path) -> None:
         """What stands there is about to be changed."""
         if str(path) not in self._kept:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            disk.make_folder(self._folder, 0o700)
             copy = str(len(self._kept)) if os.path.lexists(path) else ""
             if copy:
                 _copy(path, self._folder / copy)
@@ -55,6 +56,7 @@ class Rewound:
             file.flush()
             os.fsync(file.fileno())
         part.replace(whole)
+        disk.sync_if_possible(self._folder)
 
     def settle(self, changed: Container[str]) -> Iterator[tuple[str, Path]]:
         """The run is live. What it has `changed` stays; what looked otherwise before is given, with its copy."""
@@ -112,6 +114,7 @@ def _copy(path: Path, to: Path) -> None:
         shutil.copytree(path, to, symlinks=True)
     else:
         shutil.copy2(path, to)
+    disk.sync_all(to)
 
 
 def _same(path: Path, kept: Path) -> bool:

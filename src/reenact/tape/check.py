@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -13,7 +13,7 @@ import msgspec
 
 from reenact.errors import TapeError
 from reenact.tape import schema
-from reenact.tape.close import being_written, close, rows_of, summary_of
+from reenact.tape.close import being_written, close, finish, rows_of, summary_of
 from reenact.tape.event import PartKind
 from reenact.tape.reader import RECORDING, Recording, read
 from reenact.tape.whole import whole
@@ -67,10 +67,17 @@ def check(path: Path, close: Callable[[Path, int | None], Recording] = close) ->
         return Checked(path, State.DAMAGED, recording, tuple(damage))
     assert recording is not None  # noqa: S101  without damage it was read
     if recording.summary.get("status") != RECORDING:
-        return Checked(path, State.SOUND, recording)
+        return Checked(path, State.CLOSED if _finished(path) else State.SOUND, recording)
     if being_written(path):
         return Checked(path, State.OPEN, recording)
     return Checked(path, State.CLOSED, close(path, None))
+
+
+def _finished(path: Path) -> bool:
+    """Whether something was left to do when a process was killed that closed the tape, and is done now."""
+    with suppress(sqlite3.Error):  # somebody reads it, or it cannot be written: it is sound all the same
+        return finish(path)
+    return False
 
 
 def _file_damage(path: Path) -> list[str]:

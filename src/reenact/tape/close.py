@@ -115,6 +115,7 @@ def outcome(recording: Recording) -> str:
 
 def _rewrite(path: Path, recording: Recording, extra: list[ev.AnyRecord]) -> None:
     with closing(sqlite3.connect(path, isolation_level=None, timeout=30)) as db:
+        db.execute("PRAGMA synchronous = FULL")
         db.execute("BEGIN IMMEDIATE")
         old = [Piece(*row) for row in db.execute("SELECT id, segment, data, chain FROM piece ORDER BY id")]
         large = sum(len(piece.data) for piece in old) > _LARGE_BYTES
@@ -127,9 +128,23 @@ def _rewrite(path: Path, recording: Recording, extra: list[ev.AnyRecord]) -> Non
         db.executemany("INSERT OR REPLACE INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows_of(recording))
         db.executemany("INSERT OR REPLACE INTO run VALUES (?, ?)", recording.summary.items())
         db.execute("COMMIT")
-        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        db.execute("PRAGMA journal_mode = DELETE")
-        db.execute("VACUUM")
+        _make_one_file(db)
+
+
+def _make_one_file(db: sqlite3.Connection) -> None:
+    db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    db.execute("PRAGMA journal_mode = DELETE")
+    db.execute("VACUUM")
+
+
+def finish(path: Path) -> bool:
+    """Makes one file of a closed tape whose closing was cut off after it was closed. False when it is one."""
+    with closing(sqlite3.connect(path, isolation_level=None, timeout=30)) as db:
+        if db.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+            return False
+        db.execute("PRAGMA synchronous = FULL")
+        _make_one_file(db)
+    return True
 
 
 def summary_of(recording: Recording) -> dict[str, str | int]:

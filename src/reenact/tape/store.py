@@ -11,7 +11,7 @@ import msgspec
 
 from reenact import _real
 from reenact.errors import RunNotFoundError, TapeError, UsageError
-from reenact.tape import reader
+from reenact.tape import disk, reader
 
 FOLDER = ".reenact"
 SUFFIX = ".tape"
@@ -35,22 +35,24 @@ class Store(msgspec.Struct, frozen=True):
         return cls(start / FOLDER)
 
     def new(self, name: str) -> tuple[str, Path]:
-        """A run id that is not taken, and the path of its tape, made empty and private.
+        """A run id that is not taken, and the path of its tape, which is being made: empty so far, and private.
 
         Raises:
             UsageError: the store cannot be written.
         """
         slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40] or "run"
         try:
-            self.root.mkdir(parents=True, exist_ok=True)
+            disk.make_folder(self.root)
             for attempt in range(_TRIES):
                 run_id = f"{slug}-{_real.urandom(_ID_BYTES + attempt // 16).hex()}"
                 path = self.path(run_id)
                 try:
-                    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+                    os.close(os.open(being_made(path), os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
                 except FileExistsError:
                     continue
-                return run_id, path
+                if not any(each.exists() for each in _files(path) if each != being_made(path)):
+                    return run_id, path
+                being_made(path).unlink()
         except OSError as error:
             raise UsageError(
                 f"cannot make a tape in {self.root}: {error.strerror}. Choose another folder with --store."
@@ -114,5 +116,16 @@ class Store(msgspec.Struct, frozen=True):
 
     def remove_file(self, path: Path) -> None:
         """Deletes a tape and what SQLite keeps beside it."""
-        for extra in ("", "-wal", "-shm", "-journal", "-faults"):
-            path.with_name(path.name + extra).unlink(missing_ok=True)
+        for each in _files(path):
+            each.unlink(missing_ok=True)
+
+
+def being_made(tape: Path) -> Path:
+    """The file that becomes a tape, by its name, as soon as it is one."""
+    return tape.with_name(f"{tape.name}-new")
+
+
+def _files(tape: Path) -> list[Path]:
+    """A tape and what may be beside it; what SQLite keeps there would be taken for another tape's of that name."""
+    beside = [tape.with_name(tape.name + extra) for extra in ("-wal", "-shm", "-journal", "-faults")]
+    return [tape, being_made(tape), *beside]

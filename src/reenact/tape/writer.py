@@ -5,14 +5,15 @@ from __future__ import annotations
 import ctypes
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from reenact import _real
-from reenact.tape import schema
+from reenact.tape import disk, schema
 from reenact.tape.event import AnyRecord
 from reenact.tape.journal import Packer, Piece
+from reenact.tape.store import being_made
 
 _SPILL_RECORDS = 4096
 _INSERT = "INSERT INTO piece VALUES (?, ?, ?, ?)"
@@ -31,25 +32,35 @@ class TapeWriter:
         self._unwritten: list[Piece] = []
         self._lock = _real.allocate_lock()
         self._forsaken = False
+        self.first: Piece | None = None
         self.commits = 0
         self.append = self._pending.append  # as `add`, where a commit is due before memory is
 
     @classmethod
     def create(
-        cls, path: Path, run_id: str, name: str, started: int, labels: Mapping[str, str | int] = {}
+        cls,
+        path: Path,
+        run_id: str,
+        name: str,
+        started: int,
+        labels: Mapping[str, str | int] = {},
+        first: Sequence[AnyRecord] = (),
     ) -> TapeWriter:
-        """A new tape at `path`, which must be an empty file or not exist. `started` is ns since 1970.
+        """A new tape at `path`: it is there with all of this, or not at all. `started` is ns since 1970.
 
-        `labels` are further rows that say what the run is.
+        `labels` are further rows that say what the run is, and `first` is what its journal begins with.
         """
-        db = _connect(path)
-        db.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
-        db.execute(f"PRAGMA user_version = {schema.FORMAT}")
-        db.execute("PRAGMA journal_mode = WAL")
-        db.executescript("BEGIN;" + schema.SCHEMA + "COMMIT;")
         rows = {"run_id": run_id, "name": name, "started": started, "status": "recording", **labels}
-        db.executemany("INSERT INTO run VALUES (?, ?)", rows.items())
-        return cls(db, path, Packer())
+        packer = Packer()
+        piece = packer.pack(first) if first else None
+        new = being_made(path)
+        _make(new, rows, piece)
+        disk.sync(new)
+        new.rename(path)
+        disk.sync_if_possible(path.parent)
+        writer = cls(_connect(path), path, packer)
+        writer.first = piece
+        return writer
 
     @classmethod
     def resume(cls, path: Path, last: Piece | None) -> TapeWriter:
@@ -110,7 +121,8 @@ class TapeWriter:
         if self._forsaken:
             yield
             return
-        self._db.execute("PRAGMA synchronous = OFF")
+        # not OFF: SQLite would not sync either when it moves its log into the file, and begins the log anew
+        self._db.execute("PRAGMA synchronous = NORMAL")
         try:
             yield
         finally:
@@ -139,6 +151,21 @@ class TapeWriter:
         self.commit()
         with self._lock:
             self._db.close()
+
+
+def _make(path: Path, rows: Mapping[str, str | int], piece: Piece | None) -> None:
+    """An open tape, not synced."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("PRAGMA synchronous = OFF")
+        db.execute("PRAGMA journal_mode = OFF")
+        db.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
+        db.execute(f"PRAGMA user_version = {schema.FORMAT}")
+        db.executescript("BEGIN;" + schema.SCHEMA)
+        db.executemany("INSERT INTO run VALUES (?, ?)", rows.items())
+        if piece is not None:
+            db.execute(_INSERT, (piece.id, piece.segment, piece.data, piece.chain))
+        db.execute("COMMIT")
+        db.execute("PRAGMA journal_mode = WAL")
 
 
 def _connect(path: Path) -> sqlite3.Connection:
