@@ -7,6 +7,7 @@
     |  `- MissingExtraError  a library is needed that is not installed
     |- TapeError             a tape cannot be used (exit status 2)
     |  |- TapeCorruptError   its bytes are not what was written
+    |  |- TapeUnwrittenError  it could not be written, or not be closed
     |  `- TapeVersionError   written by a newer reenact
     DivergenceError          the replayed program asked something other than what the tape holds (exit status 1)
 
@@ -62,6 +63,19 @@ class TapeCorruptError(TapeError):
     """The bytes of a tape are not the bytes that were written."""
 
     slug = "tape-corrupt"
+
+
+class TapeUnwrittenError(TapeError):
+    """A tape could not be written, or not be closed: its disk is full, say. What was committed before is on it.
+
+    `status` is the exit status of the program, if that has run to its end all the same.
+    """
+
+    slug = "tape-unwritten"
+
+    def __init__(self, message: str, status: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class TapeVersionError(TapeError):

@@ -83,6 +83,7 @@ each: dict[type[ev.Record], st.SearchStrategy[ev.AnyRecord]] = {
         st.text(max_size=9),
         st.binary(max_size=99),
     ),
+    ev.Slice: st.builds(ev.Slice, st.binary(max_size=20)),
     ev.Left: st.builds(ev.Left, st.text(max_size=9), small, small, small, st.binary(max_size=9)),
 }
 records = st.one_of(*each.values())

@@ -80,10 +80,7 @@ def _usage(error: click.ClickException) -> str:
 
 
 def _tell(error: ReenactError, usage: str = "") -> NoReturn:
-    from reenact.cli.screen import Screen
-    from reenact.report import error as errors
+    from reenact.cli.screen import tell
 
-    screen = Screen(err=True)
-    width = screen.width if screen.stream.isatty() else None
-    screen.write(errors.text(error.slug, str(error), width=width, paint=screen.paint, usage=usage))
+    tell(error, usage)
     sys.exit(error.exit_status)

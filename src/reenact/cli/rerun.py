@@ -11,7 +11,7 @@ from reenact.engine import normalize
 from reenact.launch import launcher, manifest
 from reenact.launch.launcher import Manner
 from reenact.launch.settings import Settings
-from reenact.tape.reader import read
+from reenact.tape.reader import outline
 
 if TYPE_CHECKING:
     from reenact.report.certificate import Certificate
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def rerun(run: str, store_dir: str | None, manner: Manner) -> tuple[int, Certificate]:
     """Replays a run; the replayed program's exit status, and what was found."""
-    recording = read(options.open_store(store_dir).resolve(run))
+    recording = outline(options.open_store(store_dir).resolve(run))
     home = Path(manifest.decode(recording.manifest).cwd)
     settings = Settings.near(home if home.is_dir() else Path.cwd())
     with settings.importable():

@@ -234,7 +234,8 @@ def _boundaries(recording: Recording, asked: int, found: Iterable[Divergence]) -
 
 def _bytes(recording: Recording, compared: int) -> Bytes:
     requests = sum(len(recording.body(event)) + len(event.name) for event in recording.compared)
-    answers = sum(len(part.data) for event in recording.compared for _, part in event.parts)
+    kept = sum(len(part.data) for event in recording.compared for _, part in event.parts)
+    answers = kept + sum(event.left_out for event in recording.compared)
     return Bytes(compared, requests, answers, recording.output)
 
 

@@ -15,7 +15,7 @@ from reenact.errors import TapeError
 from reenact.tape import schema
 from reenact.tape.close import being_written, close, rows_of, summary_of
 from reenact.tape.event import PartKind
-from reenact.tape.reader import RECORDING, Recording, read
+from reenact.tape.reader import RECORDING, Recording, outline
 from reenact.tape.whole import whole
 
 _SHOWN = 3  # places told of one sort of damage
@@ -57,7 +57,7 @@ def check(path: Path, close: Callable[[Path, int | None], Recording] = close) ->
     try:
         damage = _file_damage(path)
         if not damage:
-            recording = read(path)
+            recording = outline(path)
             damage = [*_record_damage(recording), *_index_damage(path, recording)]
     except (TapeError, sqlite3.Error) as error:
         damage = [str(error).removeprefix(f"{path}: ").removeprefix(f"{path} ")]

@@ -15,7 +15,7 @@ from reenact.tape import event as ev
 from reenact.tape import labels
 from reenact.tape.event import UNKNOWN_STATUS
 from reenact.tape.journal import ClosePacker, Piece, stretches, unpack
-from reenact.tape.reader import RECORDING, Event, Recording, read
+from reenact.tape.reader import RECORDING, Event, Recording, outline
 from reenact.tape.whole import whole
 
 Count = Callable[[Recording], Mapping[str, int]]
@@ -51,10 +51,10 @@ def close(
     `count` gives further rows of the table `run`: what those count who know what the bytes mean. `notes` are added, and
     `kin`: what the processes of the run did; `missing` tells of the recording what of that is not there.
     The journal is packed anew: while it was written each commit had to be readable by itself, and the
-    agent waited for it.
+    agent waited for it. What is given back is an outline.
     Closing a closed tape changes nothing.
     """
-    recording = read(path)
+    recording = outline(path)
     if recording.summary.get("status") == RECORDING:
         if recording.status is None:
             recording.status = UNKNOWN_STATUS if status is None else status
@@ -64,9 +64,11 @@ def close(
         faults = faults_beside(path)
         if faults.is_file():
             notes = [*notes, ev.Note("fault", faults.read_text(encoding="utf-8", errors="replace"), -1)]
+        told = {note.text for note, _ in recording.notes}
         for note in notes:
-            extra.append(note)
-            recording.notes.append((note, None))
+            if note.text not in told:
+                extra.append(note)
+                recording.notes.append((note, None))
         for stretch in kin:
             extra.append(stretch)
             recording.kin.setdefault(stretch.lane, []).append(stretch)
@@ -172,16 +174,10 @@ def rows_of(recording: Recording) -> list[tuple[int | str | None, ...]]:
 
 
 def _row(event: Event) -> tuple[int | str | None, ...]:
-    status = None
-    received = 0
-    for _, part in event.parts:
-        if part.kind == ev.PartKind.HEAD:
-            status = _status(part.data)
-        else:
-            received += len(part.data)
+    status = next((_status(part.data) for _, part in reversed(event.parts) if part.kind == ev.PartKind.HEAD), None)
     sent = event.delta.prefix + len(event.delta.middle) + event.delta.suffix
     place = event.site.place if event.site is not None else None
-    return (event.id, event.lane, event.kind, event.name, place, event.at, event.ended, status, sent, received)
+    return (event.id, event.lane, event.kind, event.name, place, event.at, event.ended, status, sent, event.received)
 
 
 def _status(head: bytes) -> int | None:
