@@ -24,7 +24,7 @@ AROUND = (ev.Kind.SLEEP, ev.Kind.CONNECT, ev.Kind.CLOSE)
 RECORDING = "recording"
 """The status of a run whose tape is not closed."""
 
-OUTLINED_BYTES = 32 * 1024 * 1024
+OUTLINED_BYTES = 16 * 1024 * 1024
 """What an outline holds of one answer, and of one stream of output."""
 
 
