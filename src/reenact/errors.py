@@ -8,7 +8,8 @@
     |- TapeError             a tape cannot be used (exit status 2)
     |  |- TapeCorruptError   its bytes are not what was written
     |  |- TapeUnwrittenError  it could not be written, or not be closed
-    |  `- TapeVersionError   written by a newer reenact
+    |  |- TapeVersionError   written by a newer reenact
+    |  `- SignatureError     it is not signed by the key that was asked for, or wrongly (exit status 1)
     DivergenceError          the replayed program asked something other than what the tape holds (exit status 1)
 
 `DivergenceError` is no `Exception`: agents and SDKs catch those, and would retry or go on.
@@ -82,6 +83,13 @@ class TapeVersionError(TapeError):
     """The tape was written in a format that this version does not know."""
 
     slug = "tape-version"
+
+
+class SignatureError(TapeError):
+    """A tape is not signed by whom it should be, or a signature on it is wrong."""
+
+    slug = "signature"
+    exit_status = 1
 
 
 class DivergenceError(BaseException):

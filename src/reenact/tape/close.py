@@ -12,10 +12,11 @@ from pathlib import Path
 import msgspec
 
 from reenact.tape import event as ev
-from reenact.tape import labels
+from reenact.tape import labels, schema, seal
 from reenact.tape.event import UNKNOWN_STATUS
 from reenact.tape.journal import ClosePacker, Piece, stretches, unpack
 from reenact.tape.reader import RECORDING, Event, Recording, outline
+from reenact.tape.replacing import replacing
 from reenact.tape.whole import whole
 
 Count = Callable[[Recording], Mapping[str, int]]
@@ -116,22 +117,34 @@ def outcome(recording: Recording) -> str:
 
 
 def _rewrite(path: Path, recording: Recording, extra: list[ev.AnyRecord]) -> None:
-    with closing(sqlite3.connect(path, isolation_level=None, timeout=30)) as db:
+    """Puts a closed tape in the place of one that is not. Until that is whole, the other is as it was."""
+    with replacing(path) as new, closing(sqlite3.connect(path, isolation_level=None, timeout=30)) as db:
         db.execute("BEGIN IMMEDIATE")
-        old = [Piece(*row) for row in db.execute("SELECT id, segment, data, chain FROM piece ORDER BY id")]
-        large = sum(len(piece.data) for piece in old) > _LARGE_BYTES
-        db.execute("DELETE FROM piece")
+        (size,) = db.execute("SELECT total(length(data)) FROM piece").fetchone()
+        rows = db.execute("SELECT id, segment, data, chain FROM piece ORDER BY id")
+        batches = chain(unpack(Piece(*row) for row in rows), ([record] for record in extra))
+        _write(new, recording, batches, large=size > _LARGE_BYTES)
+        recording.seal = seal.put(new)
+        db.execute("ROLLBACK")
+        # what SQLite keeps beside a file that it writes would be taken for a part of the new one
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        db.execute("PRAGMA journal_mode = DELETE")
+
+
+def _write(path: Path, recording: Recording, batches: Iterable[list[ev.AnyRecord]], *, large: bool) -> None:
+    """A closed tape, but for its seal, in a file that nobody else knows of yet."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("PRAGMA journal_mode = OFF")
+        db.execute("PRAGMA synchronous = OFF")
+        schema.begin(db)
         packer = ClosePacker(large=large)
-        for records in stretches(chain(unpack(old), ([record] for record in extra))):
+        for records in stretches(batches):
             piece = packer.pack(records)
             db.execute("INSERT INTO piece VALUES (?, ?, ?, ?)", (piece.id, piece.segment, piece.data, piece.chain))
             recording.pieces, recording.digest = piece.id, piece.chain
-        db.executemany("INSERT OR REPLACE INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows_of(recording))
-        db.executemany("INSERT OR REPLACE INTO run VALUES (?, ?)", recording.summary.items())
+        db.executemany("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows_of(recording))
+        db.executemany("INSERT INTO run VALUES (?, ?)", recording.summary.items())
         db.execute("COMMIT")
-        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        db.execute("PRAGMA journal_mode = DELETE")
-        db.execute("VACUUM")
 
 
 def summary_of(recording: Recording) -> dict[str, str | int]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import zstandard
 
 from reenact.errors import TapeCorruptError
+from reenact.tape import schema
 from reenact.tape.event import (
     AnyRecord,
     Began,
@@ -39,6 +40,7 @@ LONG_BYTES = 1024 * 1024  # data beyond this stands in slices
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(list[AnyRecord])
+_TAGS = frozenset(record.__struct_config__.tag for record in get_args(AnyRecord))
 
 
 class Piece(msgspec.Struct, frozen=True):
@@ -167,9 +169,28 @@ def unpack(pieces: Iterable[Piece]) -> Iterable[list[AnyRecord]]:
         try:
             assert frame is not None  # noqa: S101  the first piece never has segment -1
             raw = _decompress(frame, piece)
-            yield _decoder.decode(raw)
+            yield _decoded(raw)
         except (zstandard.ZstdError, msgspec.MsgspecError, RecursionError, MemoryError, UnicodeDecodeError) as error:
             raise TapeCorruptError(f"piece {piece.id} of the journal cannot be read: {error}") from error
+
+
+def _decoded(raw: bytes) -> list[AnyRecord]:
+    """The records of a piece. One of a sort that is not known is no reason to leave it out, but to stop.
+
+    Raises:
+        msgspec.MsgspecError: they are none; it says so where one is of another sort.
+    """
+    try:
+        return _decoder.decode(raw)
+    except msgspec.ValidationError as error:
+        plain = msgspec.msgpack.decode(raw)
+        tags = [record[0] for record in plain if isinstance(record, list) and record] if isinstance(plain, list) else []
+        unknown = {tag for tag in tags if isinstance(tag, int) and tag not in _TAGS}
+        if not unknown:
+            raise
+        sorts = ", ".join(map(str, sorted(unknown)))
+        told = f"records of sort {sorts}, which tape format {schema.FORMAT} does not have as this reenact knows it"
+        raise msgspec.ValidationError(told) from error
 
 
 def fold(lane: str, name: str, batches: Iterable[Sequence[AnyRecord]]) -> Iterator[Kin]:
@@ -185,7 +206,7 @@ def unfold(kin: Kin) -> list[AnyRecord]:
         TapeCorruptError: they are none.
     """
     try:
-        return _decoder.decode(kin.data)
+        return _decoded(kin.data)
     except (msgspec.MsgspecError, RecursionError, MemoryError, UnicodeDecodeError) as error:
         raise TapeCorruptError(f"the journal of process {kin.name} ({kin.lane}) cannot be read: {error}") from error
 

@@ -15,8 +15,10 @@ from msgspec.structs import replace
 from reenact.errors import TapeCorruptError, TapeError, TapeVersionError
 from reenact.tape import event as ev
 from reenact.tape import schema
+from reenact.tape import seal as seals
 from reenact.tape.delta import Bodies
 from reenact.tape.journal import GENESIS, Piece, data_of, unfold, unpack, with_data
+from reenact.tape.seal import Seal
 
 AROUND = (ev.Kind.SLEEP, ev.Kind.CONNECT, ev.Kind.CLOSE)
 """What a lane may do around its side traffic, and be beside the run."""
@@ -121,7 +123,7 @@ class Recording(Struct):
 
     `session` and `tags` are what the program said of itself while it ran; those that it began with are in the manifest.
     `joined` are the Pythons that record themselves, by the event that started them; `ends` are their exit
-    statuses, by lane.
+    statuses, by lane. `seal` is that of a closed tape.
     `kin` are the journals of the processes that it has started, by the paths of their main lanes, see `processes`.
     """
 
@@ -154,6 +156,7 @@ class Recording(Struct):
     status: int | None = None
     digest: bytes = GENESIS
     pieces: int = 0
+    seal: Seal | None = None
     _bodies: Bodies = field(default_factory=Bodies)
     _restored: dict[int, bytes] = field(default_factory=dict)
     _next_body: int = 0
@@ -222,26 +225,27 @@ class Recording(Struct):
         return self._restored[event.id]
 
 
-def read(path: Path) -> Recording:
-    """The recording on a tape, closed or still being written.
+def read(path: Path, *, unsealed: bool = False) -> Recording:
+    """The recording on a tape, closed or still being written. `unsealed`: without a look at its seal.
 
     Raises:
-        TapeError: there is no tape there, or its journal cannot be believed.
+        TapeError: there is no tape there, or its bytes cannot be believed.
     """
-    return _read(path, None)
+    return _read(path, None, unsealed=unsealed)
 
 
-def outline(path: Path) -> Recording:
+def outline(path: Path, *, unsealed: bool = False) -> Recording:
     """As `read`, without what is very long: the rest of an answer, and of output.
 
     The whole journal is checked all the same. Nothing can be replayed from an outline.
     """
-    return _read(path, OUTLINED_BYTES)
+    return _read(path, OUTLINED_BYTES, unsealed=unsealed)
 
 
-def _read(path: Path, most: int | None) -> Recording:
-    with _damage_told(path), closing(_open(path)) as db:
-        recording = Recording(path, dict(db.execute("SELECT key, value FROM run")))
+def _read(path: Path, most: int | None, *, unsealed: bool) -> Recording:
+    seal = None if unsealed else seal_of(path)
+    with index(path) as db:
+        recording = Recording(path, dict(db.execute("SELECT key, value FROM run")), seal=seal)
         rows = db.execute("SELECT id, segment, data, chain FROM piece ORDER BY id")
         builder = _Builder(recording, most)
         for records in unpack(_last_seen(recording, (Piece(*row) for row in rows))):
@@ -311,10 +315,35 @@ def _ancestors(path: str) -> Iterator[str]:
 
 def records(path: Path) -> Iterator[ev.AnyRecord]:
     """The journal of a tape, record by record."""
-    with _damage_told(path), closing(_open(path)) as db:
+    seal_of(path)
+    with index(path) as db:
         rows = db.execute("SELECT id, segment, data, chain FROM piece ORDER BY id")
         for batch in unpack(Piece(*row) for row in rows):
             yield from batch
+
+
+def seal_of(path: Path) -> Seal | None:
+    """The seal of a closed tape, when every bit is as it was sealed; None while the tape is not closed.
+
+    There is none either on a tape that was closed before there were seals.
+
+    Raises:
+        TapeError: it is damaged, or no tape.
+    """
+    if path.is_file() and seals.is_sealed(path) and _version_in(path) <= schema.FORMAT:
+        return seals.read(path)
+    with index(path) as db:
+        (version,) = db.execute("PRAGMA user_version").fetchone()
+        status = db.execute("SELECT value FROM run WHERE key = 'status'").fetchone()
+    if version >= schema.SEALED and status != (RECORDING,):
+        raise TapeCorruptError(f"{path} is damaged: its seal is missing, so it is not as it was when it was closed")
+    return None
+
+
+def _version_in(path: Path) -> int:
+    """The format that a file says it has, without SQLite: a damaged one is not for its eyes."""
+    with path.open("rb") as file:
+        return int.from_bytes(file.read(64)[60:], "big")
 
 
 def summary(path: Path) -> dict[str, str | int]:
@@ -350,7 +379,7 @@ def _last_seen(recording: Recording, pieces: Iterator[Piece]) -> Iterator[Piece]
 def _open(path: Path) -> sqlite3.Connection:
     if not path.is_file():
         raise TapeError(f"{path} is not a file")
-    db = sqlite3.connect(path, isolation_level=None, timeout=30)
+    db = connect(path)
     try:
         _check(path, db)
     except sqlite3.DatabaseError as error:
@@ -362,6 +391,12 @@ def _open(path: Path) -> sqlite3.Connection:
     return db
 
 
+def connect(path: Path) -> sqlite3.Connection:
+    """A connection to a tape. Of one that is sealed only the file itself is seen, and nothing that lies beside it."""
+    how = "mode=ro&immutable=1" if seals.is_sealed(path) else "mode=rw"
+    return sqlite3.connect(f"{path.absolute().as_uri()}?{how}", isolation_level=None, timeout=30, uri=True)
+
+
 def _check(path: Path, db: sqlite3.Connection) -> None:
     (application,) = db.execute("PRAGMA application_id").fetchone()
     (version,) = db.execute("PRAGMA user_version").fetchone()
@@ -370,6 +405,10 @@ def _check(path: Path, db: sqlite3.Connection) -> None:
     if version > schema.FORMAT:
         known = f"this reenact knows up to {schema.FORMAT}. Upgrade reenact to read it."
         raise TapeVersionError(f"{path} has tape format {version}; {known}")
+    if version not in schema.HISTORY:
+        raise TapeCorruptError(f"{path} is damaged: it says that its format is {version}, which never was")
+    if not schema.has_tables(db):
+        raise TapeCorruptError(f"{path} is damaged: its tables are not those of a tape")
 
 
 class _Builder:

@@ -11,10 +11,11 @@ import msgspec
 
 from reenact import _real
 from reenact.errors import RunNotFoundError, TapeError, UsageError
-from reenact.tape import reader
+from reenact.tape import reader, replacing
 
 FOLDER = ".reenact"
 SUFFIX = ".tape"
+MISNAMED = "it holds the run {run}: a tape of a store has the name of its run"
 _ID_BYTES = 2
 _TRIES = 64
 
@@ -60,6 +61,10 @@ class Store(msgspec.Struct, frozen=True):
     def path(self, run_id: str) -> Path:
         """Where the tape of a run is."""
         return self.root / f"{run_id}{SUFFIX}"
+
+    def run_of(self, path: Path) -> str:
+        """The run whose tape that is by its name; empty for one that is not of this store, which may have any name."""
+        return path.stem if path.parent == self.root else ""
 
     def ids(self) -> list[str]:
         """All run ids, in order of name."""
@@ -114,5 +119,5 @@ class Store(msgspec.Struct, frozen=True):
 
     def remove_file(self, path: Path) -> None:
         """Deletes a tape and what SQLite keeps beside it."""
-        for extra in ("", "-wal", "-shm", "-journal", "-faults"):
+        for extra in ("", "-wal", "-shm", "-journal", "-faults", replacing.SUFFIX):
             path.with_name(path.name + extra).unlink(missing_ok=True)

@@ -52,12 +52,12 @@ class TapeWriter:
         `labels` are further rows that say what the run is.
         """
         db = _connect(path)
-        db.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
-        db.execute(f"PRAGMA user_version = {schema.FORMAT}")
-        db.execute("PRAGMA journal_mode = WAL")
-        db.executescript("BEGIN;" + schema.SCHEMA + "COMMIT;")
+        schema.begin(db)
         rows = {"run_id": run_id, "name": name, "started": started, "status": "recording", **labels}
         db.executemany("INSERT INTO run VALUES (?, ?)", rows.items())
+        db.execute("COMMIT")
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("SELECT key FROM run").fetchone()  # with that it takes the lock by which it is seen to be there
         return cls(db, path, Packer())
 
     @classmethod

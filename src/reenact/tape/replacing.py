@@ -1,0 +1,40 @@
+"""Puts a file in the place of another at once, when it is whole and on disk, or never."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+SUFFIX = "-new"
+"""What the name of a file in the making ends with."""
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Where to make the file that takes the place of `path` at the end; it is there, empty and private.
+
+    What has been done to its folder before that is on disk before it, too.
+    """
+    new = path.with_name(path.name + SUFFIX)
+    new.unlink(missing_ok=True)  # left by one who was killed over it
+    os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    try:
+        yield new
+        _sync(new)
+        _sync(path.parent)
+        new.replace(path)
+        _sync(path.parent)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
+
+
+def _sync(path: Path) -> None:
+    """What the file holds, or which files the folder holds, is on disk when this returns."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
