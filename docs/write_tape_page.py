@@ -11,7 +11,7 @@ import msgspec
 
 from reenact.launch.manifest import Manifest
 from reenact.seams.http.head import Head
-from reenact.tape import event, journal, schema
+from reenact.tape import event, journal, schema, seal
 from reenact.tape.store import SUFFIX
 
 PAGE = Path(__file__).with_name("tape.md")
@@ -46,6 +46,25 @@ What counts is the journal: the rows of `piece`, in order. The table `event`, an
   64-bit big-endian numbers, and `data`. The last chain is the digest of the tape.
 - The body of a request is kept as its difference to an earlier body of the run (`Delta`), because agents send their
   whole history at every step.
+
+## The seal
+
+A closed tape ends, after the last page of its database, with
+
+```
+signatures     96 bytes each: a public key of Ed25519 (32), and its signature (64)
+size           of the database in bytes, 64 bits, big-endian
+digest         SHA-256 of all bytes before it: database, signatures, size
+magic number   {seal.MAGIC.decode()}
+```
+
+So no bit of a closed tape can change unnoticed, whether it means anything or not. What reads a journal checks the seal
+first; `reenact runs`, which reads none, does not. A sealed tape is opened as SQLite's `immutable`: a `-wal` or
+`-journal` that lies beside it is no part of it. What is signed is `{seal.SIGNED.decode().strip()}`, a line break, and
+the SHA-256 of the database. To sign a tape writes its seal anew, and leaves the database as it is.
+[signatures.md](signatures.md) says what that is good for.
+
+A tape that is not closed has no seal. Tapes of format 1 never have one.
 
 The order of the records is the order in which the run saw things. A reader counts what came in from outside; the n-th
 such thing is tick n, and replay lets them in by that number.

@@ -291,10 +291,17 @@ class Run:
 
     def _close(self, path: Path) -> None:
         """Packs and indexes the tape. All of it is durable already, so the caller of a function need not wait."""
+
+        def close() -> None:
+            try:
+                closing.close(path, 0)
+            except Exception as error:  # noqa: BLE001  a fault of ours never reaches the agent
+                _process().warn(f"the tape of {self.id}", "is not closed", error)
+
         if entry.is_function(self._entry):
-            threading.Thread(target=closing.close, args=(path, 0), name=f"reenact closes {self.id}").start()
+            threading.Thread(target=close, name=f"reenact closes {self.id}").start()
         else:
-            closing.close(path, 0)
+            close()
 
     def _end_replay(self, session: Session, spec: Spec, error: BaseException | None, result: bytes) -> None:
         tape = session.plan.prefix

@@ -7,7 +7,9 @@
     |  `- MissingExtraError  a library is needed that is not installed
     |- TapeError             a tape cannot be used (exit status 2)
     |  |- TapeCorruptError   its bytes are not what was written
-    |  `- TapeVersionError   written by a newer reenact
+    |  |- TapeUnwrittenError  it could not be written, or not be closed
+    |  |- TapeVersionError   written by a newer reenact
+    |  `- SignatureError     it is not signed by the key that was asked for, or wrongly (exit status 1)
     DivergenceError          the replayed program asked something other than what the tape holds (exit status 1)
 
 `DivergenceError` is no `Exception`: agents and SDKs catch those, and would retry or go on.
@@ -64,10 +66,30 @@ class TapeCorruptError(TapeError):
     slug = "tape-corrupt"
 
 
+class TapeUnwrittenError(TapeError):
+    """A tape could not be written, or not be closed: its disk is full, say. What was committed before is on it.
+
+    `status` is the exit status of the program, if that has run to its end all the same.
+    """
+
+    slug = "tape-unwritten"
+
+    def __init__(self, message: str, status: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
+
+
 class TapeVersionError(TapeError):
     """The tape was written in a format that this version does not know."""
 
     slug = "tape-version"
+
+
+class SignatureError(TapeError):
+    """A tape is not signed by whom it should be, or a signature on it is wrong."""
+
+    slug = "signature"
+    exit_status = 1
 
 
 class DivergenceError(BaseException):

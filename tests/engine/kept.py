@@ -19,6 +19,8 @@ class Kept:
         self.records: list[AnyRecord] = []
         self.durable = 0
         self.commits = 0
+        self.weight = 0
+        self.busy = False
         self._broken = broken
         self.append = self.records.append
 
@@ -31,6 +33,7 @@ class Kept:
     def commit(self) -> None:
         self.commits += self.durable < len(self.records)
         self.durable = len(self.records)
+        self.weight = 0
 
     def of(self, kind: type[R]) -> list[R]:
         """The records of one type."""

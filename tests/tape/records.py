@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from hypothesis import strategies as st
 
 from reenact.tape import event as ev
+from reenact.tape import seal
 from reenact.tape.journal import Packer, Piece, fold, unpack
 from reenact.tape.writer import TapeWriter
 
@@ -83,6 +85,7 @@ each: dict[type[ev.Record], st.SearchStrategy[ev.AnyRecord]] = {
         st.text(max_size=9),
         st.binary(max_size=99),
     ),
+    ev.Slice: st.builds(ev.Slice, st.binary(max_size=20)),
     ev.Left: st.builds(ev.Left, st.text(max_size=9), small, small, small, st.binary(max_size=9)),
 }
 records = st.one_of(*each.values())
@@ -125,9 +128,20 @@ def packed(commits: Sequence[Sequence[ev.AnyRecord]], kind: type[Packer] = Packe
     return [packer.pack(batch) for batch in commits]
 
 
+@contextmanager
+def sealed_again(path: Path) -> Iterator[None]:
+    """Takes off the seal that a tape has, and seals what it has become: what is found then, is not found by the seal."""
+    found = seal.read(path) if seal.is_sealed(path) else None
+    if found is not None:
+        os.truncate(path, found.size)
+    yield
+    if found is not None:
+        seal.put(path)
+
+
 def edit(path: Path, *statements: str) -> None:
     """Changes the file behind reenact's back."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+    with sealed_again(path), closing(sqlite3.connect(path, isolation_level=None)) as db:
         for statement in statements:
             db.execute(statement)
 
@@ -138,7 +152,20 @@ def pieces_of(path: Path) -> list[Piece]:
         return [Piece(*row) for row in db.execute("SELECT id, segment, data, chain FROM piece ORDER BY id")]
 
 
-def put(path: Path, pieces: Sequence[Piece]) -> None:
+LOOSE = (  # SQLite checks what it inserts, and not what it finds
+    "PRAGMA writable_schema = ON",
+    "UPDATE sqlite_master SET sql = replace(sql, 'NOT NULL', '/**/') WHERE name = 'piece'",
+    "PRAGMA writable_schema = RESET",
+)
+STRICT = (
+    "PRAGMA writable_schema = ON",
+    "UPDATE sqlite_master SET sql = replace(sql, '/**/', 'NOT NULL') WHERE name = 'piece'",
+    "PRAGMA writable_schema = RESET",
+)
+"""What stands before and after a statement that writes NULL into a piece."""
+
+
+def overwrite(path: Path, pieces: Sequence[Piece]) -> None:
     """Other rows for the journal."""
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("DELETE FROM piece")
@@ -146,6 +173,12 @@ def put(path: Path, pieces: Sequence[Piece]) -> None:
             "INSERT INTO piece VALUES (?, ?, ?, ?)",
             [(piece.id, piece.segment, piece.data, piece.chain) for piece in pieces],
         )
+
+
+def put(path: Path, pieces: Sequence[Piece]) -> None:
+    """As `overwrite`, and seals the tape again if it was."""
+    with sealed_again(path):
+        overwrite(path, pieces)
 
 
 def journal(path: Path) -> list[ev.AnyRecord]:

@@ -7,13 +7,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from reenact.errors import TapeError
 from reenact.tape import close as close_module
 from reenact.tape import event as ev
-from reenact.tape.check import State, check
 from reenact.tape.close import being_written, close, faults_beside, outcome
 from reenact.tape.event import UNKNOWN_STATUS, AnyRecord, PartKind
 from reenact.tape.journal import ClosePacker
@@ -126,38 +123,6 @@ def test_when_closing_fails_the_tape_is_as_it_was(path: Path, monkeypatch: pytes
     assert close(path, 0).status == 0
 
 
-def test_what_was_cut_off_after_the_tape_was_closed_is_done_by_the_next_check(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A log in the file's header would have each reader make a log beside it, and fail where it may not."""
-    written(path, run())
-    with monkeypatch.context() as patch:
-        patch.setattr(close_module, "_make_one_file", lambda _: None)
-        closed = close(path, 0)
-    assert journal_mode(path) == "wal"
-    checked = check(path)
-    assert checked.state is State.CLOSED
-    assert checked.recording is not None
-    assert checked.recording.digest == closed.digest
-    assert journal_mode(path) == "delete"
-    assert check(path).state is State.SOUND
-
-
-def journal_mode(path: Path) -> object:
-    with closing(sqlite3.connect(path)) as db:
-        return db.execute("PRAGMA journal_mode").fetchone()[0]
-
-
-parts = st.lists(
-    st.tuples(st.sampled_from([kind for kind in PartKind if kind not in ev.LAST]), st.binary(max_size=30)), max_size=4
-)
-lines = st.lists(
-    st.tuples(st.integers(0, 2), st.binary(max_size=99), parts, st.sampled_from([None, *ev.LAST])), max_size=12
-)
-
-
-@settings(deadline=None, max_examples=60)
-@given(lines, st.integers(1, 4), st.booleans())
 def test_any_recording_is_the_same_when_it_is_closed(
     tmp_path_factory: pytest.TempPathFactory,
     lines: list[tuple[int, bytes, list[tuple[PartKind, bytes]], PartKind | None]],

@@ -212,7 +212,7 @@ def test_other_files_of_the_folder_are_no_runs(store: Store) -> None:
 
 def test_a_run_is_removed_with_all_that_lies_beside_it(store: Store) -> None:
     made(store, "agent-12ab", "agent-12ac")
-    for extra in ("-wal", "-shm", "-journal", "-faults"):
+    for extra in ("-wal", "-shm", "-journal", "-faults", "-new"):
         (store.root / f"agent-12ab.tape{extra}").write_text("")
     store.remove(store.path("agent-12ab"))
     store.remove(store.path("agent-12ab"))

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from reenact.errors import TapeUnwrittenError
 from reenact.tape import event as ev
 from reenact.tape import writer as writer_module
 from reenact.tape.event import AnyRecord
@@ -192,7 +193,7 @@ def test_a_commit_that_fails_is_made_up_for(writer: TapeWriter, path: Path, word
             writer._db = Failing(failing, "INSERT", 1)  # type: ignore[assignment]
         try:
             writer.commit()
-        except sqlite3.OperationalError:
+        except TapeUnwrittenError:
             failed += 1
     writer.commit()
     assert failed == times + 1
@@ -209,7 +210,7 @@ def test_a_disk_that_stays_full_leaves_the_tape_as_it_was(writer: TapeWriter, pa
     writer._db = Failing(real, "", 1000)  # type: ignore[assignment]
     for event in range(3):
         add(writer, exchange(event))
-        with pytest.raises(sqlite3.OperationalError):
+        with pytest.raises(TapeUnwrittenError):
             writer.commit()
     writer._db = real
     assert read(path).events == []

@@ -18,24 +18,26 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("runs", nargs=-1, metavar="[RUN…]")
 @click.option("--all", "every", is_flag=True, help="Check all tapes of the store.")
+@options.key
 @options.as_json
 @options.store
-def command(runs: tuple[str, ...], store_dir: str | None, *, every: bool, as_json: bool) -> None:
-    """Check tapes from end to end: every byte, body and row. Exit 1 when one is damaged.
+def command(runs: tuple[str, ...], key_file: Path | None, store_dir: str | None, *, every: bool, as_json: bool) -> None:
+    """Check tapes from end to end: every bit, body and row. Exit 1 when one is damaged.
 
     A tape whose process was killed is closed on the way, so that it can be queried like any other. One that is still
-    being recorded is left alone.
+    being recorded is left alone. With --key, a tape that is not signed by that key is damaged, too.
 
     \b
     reenact fsck last
-    reenact fsck --all
+    reenact fsck --all --key team.key.pub
     """  # noqa: D301  \b tells click not to wrap
     from reenact.cli.screen import Screen
     from reenact.launch import closing
     from reenact.report import checked
     from reenact.report.terminal import plain
-    from reenact.tape.check import State, check
+    from reenact.tape.check import State, Wanted, check
 
+    key = options.public_key(key_file)
     store = options.open_store(store_dir)
     screen = Screen()
     damaged = 0
@@ -43,7 +45,7 @@ def command(runs: tuple[str, ...], store_dir: str | None, *, every: bool, as_jso
     if not paths and not as_json:
         click.echo(f"No runs in {plain(str(store.root))} yet.")
     for path in paths:
-        found = check(path, closing.close)
+        found = check(path, closing.close, Wanted(store.run_of(path), key))
         damaged += found.state is State.DAMAGED
         if as_json:
             click.echo(checked.json(found))

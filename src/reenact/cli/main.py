@@ -25,6 +25,8 @@ COMMANDS = {
     "runs": "List the recorded runs.",
     "show": "Show what a run did, step by step.",
     "fsck": "Check tapes from end to end, and close those of killed runs.",
+    "sign": "Sign tapes with a key, so that nobody else can change them unnoticed.",
+    "keygen": "Make a key to sign tapes with.",
     "rm": "Delete the tapes of runs.",
     "demo": "See all of it on a small agent, with no network and no key.",
 }
@@ -81,10 +83,7 @@ def _usage(error: click.ClickException) -> str:
 
 
 def _tell(error: ReenactError, usage: str = "") -> NoReturn:
-    from reenact.cli.screen import Screen
-    from reenact.report import error as errors
+    from reenact.cli.screen import tell
 
-    screen = Screen(err=True)
-    width = screen.width if screen.stream.isatty() else None
-    screen.write(errors.text(error.slug, str(error), width=width, paint=screen.paint, usage=usage))
+    tell(error, usage)
     sys.exit(error.exit_status)

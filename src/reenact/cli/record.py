@@ -52,7 +52,9 @@ def command(  # noqa: PLR0913  one for each option
     reenact record -- python -X dev -m pytest -q
     reenact record --session support-4711 --tag env=prod --tag beta agent.py
     """  # noqa: D301  \b tells click not to wrap
-    from reenact.launch import launcher, supervise
+    from reenact.cli.screen import tell
+    from reenact.errors import TapeUnwrittenError
+    from reenact.launch import launcher
     from reenact.launch.command import parse
     from reenact.launch.labels import Labels
     from reenact.launch.sampling import ENABLED, is_off, is_sampled, rate_of
@@ -69,7 +71,11 @@ def command(  # noqa: PLR0913  one for each option
     if not sampled and not keep_failed:
         _bare(command, "this run is not in the sample", quiet=quiet)
     store = options.open_store(store_dir)
-    status, recording = launcher.record(command, store, name, deep=deep, labels=labels)
+    try:
+        status, recording = launcher.record(command, store, name, deep=deep, labels=labels)
+    except TapeUnwrittenError as error:
+        tell(error)
+        _end_as(error.status)
     if not sampled and outcome(recording) == "ok":
         store.remove(recording.path)
         if not quiet:
@@ -77,6 +83,13 @@ def command(  # noqa: PLR0913  one for each option
         sys.exit(0)
     option = f" --store {shlex.quote(store_dir)}" if store_dir else ""
     click.echo(recorded.text(recording, recording.path.stat().st_size, option, quiet=quiet), nl=False, err=True)
+    _end_as(status)
+
+
+def _end_as(status: int) -> NoReturn:
+    """Ends as the program did."""
+    from reenact.launch import supervise
+
     supervise.die_as(status)
     sys.exit(supervise.mirror(status))
 

@@ -9,6 +9,7 @@ from typing import TextIO
 
 import click
 
+from reenact.errors import ReenactError
 from reenact.report.terminal import Paint, encodable, width_of
 
 
@@ -25,6 +26,15 @@ class Screen:
         """Writes lines, or a text that ends in a line break, at once: a long run has tens of thousands of lines."""
         text = lines if isinstance(lines, str) else "".join(f"{line}\n" for line in lines)
         click.echo(encodable(text, self.stream), nl=False, err=self._err)
+
+
+def tell(error: ReenactError, usage: str = "") -> None:
+    """Says on stderr what is wrong."""
+    from reenact.report import error as errors
+
+    screen = Screen(err=True)
+    width = screen.width if screen.stream.isatty() else None
+    screen.write(errors.text(error.slug, str(error), width=width, paint=screen.paint, usage=usage))
 
 
 def colored(stream: TextIO) -> bool:

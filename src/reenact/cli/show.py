@@ -45,7 +45,7 @@ def command(
       --event    run, step, entry, request, response, pieces, value, raised, marks
     """  # noqa: D301  \b tells click not to wrap
     from reenact.errors import UsageError
-    from reenact.tape.reader import read
+    from reenact.tape.reader import outline, read
     from reenact.tape.whole import whole
     from reenact.trajectory import trajectory
 
@@ -58,7 +58,7 @@ def command(
     if len(chosen) > 1:
         raise UsageError(f"{' and '.join(chosen)} are {len(chosen)} views; choose one")
     path = options.open_store(store_dir).resolve(name)
-    recording = read(path)
+    recording = read(path) if event is not None else outline(path)
     found = trajectory(recording)
     if event is not None:
         _event(whole(recording), found, event, as_json=as_json)

@@ -24,6 +24,7 @@ from reenact.engine.session import Session
 from reenact.errors import DivergenceError
 from reenact.tape.event import LAST, NO_TICK, Delta, Failed, Kind, Part, PartKind
 from reenact.tape.reader import Event
+from reenact.tape.writer import HEAVY_BYTES
 
 STUCK_AFTER_NS = 3_000_000_000
 COMMIT_WITHIN_NS = 200_000_000
@@ -155,13 +156,12 @@ class Crossing:
             data = next(source, None)
             return _END if data is None else Answer(_CHUNK, data)
 
-        session, order, writer = self._session, self._session.order, self._session.writer
+        session, order = self._session, self._session.order
         lane, strand, event = get_lane(), session.strand(), self.event
-        keeps = self.served is None and event >= 0 and lane is not None and not session.faults
-        append = writer.append if keeps and writer is not None else None
+        writer = session.writer if lane is not None and self._keeps else None
         began, now, enter = session.began, _real.monotonic_ns, _LANE.set
         while True:
-            if append is None or order.lone is not strand or self.closed or get_lane() is not lane:
+            if writer is None or order.lone is not strand or self.closed or get_lane() is not lane:
                 answer = self.pull(following)
                 if answer.kind is not _CHUNK:
                     return
@@ -186,12 +186,18 @@ class Crossing:
                     return
                 if not self.closed:  # the source may have let go of it meanwhile: by a signal's handler, say
                     at = now() - began
-                    append(Part(event, _CHUNK, at, data))
-                    if at > self._due:
+                    writer.append(Part(event, _CHUNK, at, data))
+                    writer.weight += len(data)
+                    if at > self._due or writer.weight > HEAVY_BYTES:
                         self._commit_long(at)
             finally:
                 enter(lane)
             yield data
+
+    @property
+    def _keeps(self) -> bool:
+        """Whether what comes is kept, and there has been no trouble with that."""
+        return self.served is None and self.event >= 0 and not self._session.faults
 
     async def apull(self, perform: Callable[[], Awaitable[Answer]], *, ends: bool = False) -> Answer:
         """As `pull`, suspending the calling task instead. `ends`: the answer is being given up."""
@@ -373,7 +379,7 @@ class Crossing:
             return
         session = self._session
         at = session.elapsed()
-        session.keep(Part(self.event, kind, at, data, failed))
+        session.keep(Part(self.event, kind, at, data, failed), len(data))
         if kind is _CHUNK:
             if at > self._due and self.kind in _LEAVING:
                 self._commit_long(at)
@@ -388,7 +394,8 @@ class Crossing:
     def _commit_long(self, at: int) -> None:
         """A long stream goes on, and perhaps nothing has been committed for long."""
         session = self._session
-        if at - session.committed > COMMIT_WITHIN_NS:
+        heavy = session.writer is not None and session.writer.weight > HEAVY_BYTES
+        if heavy or at - session.committed > COMMIT_WITHIN_NS:
             session.commit()
         self._due = session.committed + COMMIT_WITHIN_NS
 

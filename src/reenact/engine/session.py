@@ -27,12 +27,12 @@ from reenact.engine.place import NAMES, Place, agent_place, name_of
 from reenact.engine.plan import RECORD, Plan
 from reenact.engine.reorder import Reordered
 from reenact.engine.side.traffic import SideTraffic
-from reenact.errors import DivergenceError
+from reenact.errors import DivergenceError, TapeError
 from reenact.tape import event as ev
 from reenact.tape.delta import Bodies
 from reenact.tape.reader import Event, Recording
 from reenact.tape.redact import redact_content
-from reenact.tape.writer import TapeWriter
+from reenact.tape.writer import HEAVY_BYTES, TapeWriter
 
 _LAST = 1e-6
 _SESSIONS: WeakSet[Session] = WeakSet()
@@ -46,6 +46,10 @@ def _forsake() -> None:
 
 
 os.register_at_fork(after_in_child=_forsake)
+
+
+def nobody(_finding: Divergence | str) -> None:
+    """Nobody is told of a finding before the end."""
 
 
 class Look(Protocol):
@@ -112,7 +116,7 @@ class Session:
         self._uncounted: dict[str, int] = {}  # the same of lanes beside the run, and after a cut: nobody asks for it
         self._skews: dict[tuple[str, int], int | float] = {}  # by lane and clock: from this machine's time to theirs
         self.faults: list[str] = []
-        self.found: Callable[[Divergence | str], None] = lambda _: None
+        self.found: Callable[[Divergence | str], None] = nobody  # who is told at once
         self.gates: Callable[[], Gate | None] | None = None
         self.cut = False
         self.at_cut: Callable[[], None] = lambda: None
@@ -295,15 +299,24 @@ class Session:
 
     # What is kept
 
-    def keep(self, record: ev.AnyRecord) -> None:
-        """Adds a record to the tape being written, if there is one. Never raises."""
+    def keep(self, record: ev.AnyRecord, size: int = 0) -> None:
+        """Adds a record to the tape being written, if there is one; `size` is that of its data. Never raises."""
         if self.writer is not None and not self._sealed:
             try:
                 self.writer.add(record)
             except Exception as error:  # noqa: BLE001  a fault of ours is reported at the end, never to the agent
                 self.fault(error)
+            if size:
+                self.weigh(size)
         elif self.frontier is not None:
             self.frontier.hold(record)
+
+    def weigh(self, size: int) -> None:
+        """So many bytes more wait for the next commit, which comes now if they are a lot. Never raises."""
+        if self.writer is not None:
+            self.writer.weight += size
+            if self.writer.weight > HEAVY_BYTES and not self.writer.busy:
+                self.commit()
 
     def commit(self) -> None:
         """Makes everything so far durable: the draws and output of every lane, too. Never raises."""
@@ -319,9 +332,13 @@ class Session:
 
     def spill(self) -> None:
         """As `commit`, where it is enough to outlive this process: the machine may take its time. Never raises."""
-        if self.writer is not None:
+        if self.writer is None:
+            return
+        try:
             with self.writer.in_no_hurry():
                 self.commit()
+        except Exception as error:  # noqa: BLE001
+            self.fault(error)
 
     def flush(self, lane: Lane) -> None:
         """Moves what a lane has drawn and written into the journal."""
@@ -354,6 +371,7 @@ class Session:
                     lane.last_http = event
                 self.keep(ev.Began(event, lane.index, kind, name, site, self.elapsed(), head, delta))
                 self._events += 1
+            self.weigh(len(delta.middle))
         except Exception as error:  # noqa: BLE001
             self.fault(error)
             return -1
@@ -417,12 +435,15 @@ class Session:
     def fault(self, error: BaseException) -> None:
         """Something of ours broke. The agent goes on; the tape will say that it is incomplete."""
         with muted():  # what the program is told leaves our lines out, and these are what counts here
-            text = "".join(traceback.format_exception(error)[-3:]).strip()
+            about_tape = isinstance(error, TapeError)  # which says all itself
+            text = str(error) if about_tape else "".join(traceback.format_exception(error)[-3:]).strip()
+        if text in self.faults:
+            return  # a disk that is full is so at each commit
         self.faults.append(text)
         self.found(text)
         if self.writer is not None and len(self.faults) == 1:
             with contextlib.suppress(Exception):  # the tape itself may be what broke; the report at the end tells it
-                self.writer.add(ev.Note("fault", text, -1))
+                self.writer.add(ev.Note("late" if about_tape else "fault", text, -1))
 
     # Draws
 
@@ -512,6 +533,7 @@ class Session:
         if (self.writer is not None or self.frontier is not None) and fresh:
             lane.out.append((stream, fresh))
             self.dirty[lane] = True
+            self.weigh(len(data))
 
     # Divergence
 

@@ -19,12 +19,13 @@ from reenact.engine import plan as plans
 from reenact.engine.boundary import WRITTEN
 from reenact.engine.failure import encode
 from reenact.engine.lane import MUTED, enter
-from reenact.engine.session import Birth, Session
+from reenact.engine.session import Birth, Session, nobody
 from reenact.engine.side.traffic import SideTraffic
 from reenact.launch import manifest as manifests
 from reenact.launch import running
 from reenact.launch.enclosure import Enclosed
 from reenact.launch.settings import Settings
+from reenact.launch.slip import Slip
 from reenact.launch.spec import SPEC, Report, Spec
 from reenact.launch.workspace import Workspace
 from reenact.seams.concurrency.processes import Joining
@@ -48,7 +49,11 @@ def start(text: str) -> None:
     del os.environ[SPEC]
     seed = os.environ["PYTHONHASHSEED"]
     restore_hash_seed(spec.hash_seed)
-    begin_program(session_of(spec), spec, Path(spec.tape).parent, seed)
+    slip = Slip.given(spec.slip)
+    session = session_of(spec)
+    if spec.mode == "record" and slip.is_there:
+        session.found = slip.add
+    begin_program(session, spec, Path(spec.tape).parent, seed)
 
 
 def begin_program(session: Session, spec: Spec, store: Path, seed: str) -> Files | None:
@@ -190,6 +195,8 @@ def take_up(session: Session) -> None:
     pid = _real.getpid() if tape is None else int(tape.snapshots.get("pid", b"-1"))
     session.keep(Snapshot("pid", str(pid).encode()))
     session.recorded_pid = pid
+    if session.writer is not None:
+        session.writer.guard()
     if tape is not None:
         gc.collect()  # what all this has left over is not for the program to find: it may count what it collects
 
@@ -258,7 +265,7 @@ def finish_recording(session: Session, files: Files | None) -> None:
     if session.writer is not None:
         with contextlib.suppress(Exception):  # it is among the faults already
             session.writer.close()
-        if session.faults:
+        if session.faults and session.found is nobody:
             with contextlib.suppress(OSError):
                 faults_beside(session.writer.path).write_text("\n".join(session.faults), encoding="utf-8")
 

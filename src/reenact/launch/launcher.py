@@ -7,6 +7,7 @@ import functools
 import itertools
 import os
 import signal
+import sqlite3
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -18,16 +19,17 @@ import msgspec
 from reenact import _real
 from reenact.engine.divergence import Divergence, What
 from reenact.engine.schedule import Schedule
-from reenact.errors import ArgumentError, UsageError
+from reenact.errors import ArgumentError, TapeError, TapeUnwrittenError, UsageError
 from reenact.launch import closing, entry, interpreter, running, standstill, supervise, world
 from reenact.launch import manifest as manifests
 from reenact.launch.command import Command
 from reenact.launch.labels import Labels
 from reenact.launch.manifest import Manifest
 from reenact.launch.settings import Settings
+from reenact.launch.slip import Slip
 from reenact.launch.spec import CALL, SPEC, Report, Spec
 from reenact.launch.standstill import Standstill
-from reenact.tape.event import LOCALS_SALT, UNKNOWN_STATUS, VISITED, Start
+from reenact.tape.event import LOCALS_SALT, UNKNOWN_STATUS, VISITED, Note, Start
 from reenact.tape.labels import rows
 from reenact.tape.reader import Recording
 from reenact.tape.store import Store
@@ -42,6 +44,7 @@ NOT_REPLAYED = "nothing was replayed: the start-up hook failed. {reason}"
 NOT_DEEP = (
     "{run} was recorded without --deep: its tape holds nothing of variables. Record it with: reenact record --deep"
 )
+NO_TAPE = "cannot make a tape in {store}: {reason}. Choose another folder with --store."
 STANDS_STILL = "it did nothing for {seconds:.0f} s, and was ended: it waits for what is not on tape"
 NOT_STARTED = "{python} could not be started: {reason}"
 CALL_AGAIN = "from reenact.api import replay_call; replay_call()"
@@ -99,14 +102,15 @@ def record(
 
     Raises:
         UsageError: it could not be recorded.
+        TapeUnwrittenError: it has run, and its tape could not be closed.
     """
     name = name or command.name
     settings = Settings.near(Path.cwd())
     boundaries, side_traffic = settings.boundaries, settings.side_traffic
     run_id, path = store.new(name)
     manifest = (labels or Labels()).on(world.survey(command, run_id, name, boundaries, side_traffic))
-    labelled = rows(manifest.session, manifest.tags)
-    writer = TapeWriter.create(path, run_id, name, manifest.started, labelled, [Start(manifests.encode(manifest))])
+    writer = _begun(store, path, manifest)
+    slip = Slip.made()
     user_seed = os.environ.get("PYTHONHASHSEED")
     spec = Spec(
         "record",
@@ -117,6 +121,7 @@ def record(
         boundaries=boundaries,
         side_traffic=side_traffic,
         deep=deep,
+        slip=slip.path,
     )
     env = {**os.environ, "PYTHONHASHSEED": manifest.hash_seed, SPEC: msgspec.json.encode(spec).decode()}
     env.pop("REENACT_RECORD", None)
@@ -126,12 +131,30 @@ def record(
         store.remove(path)
         raise UsageError(NOT_STARTED.format(python=command.python, reason=error.strerror)) from error
     finally:
-        writer.close()  # held until now, so that the tape is seen to be written throughout
-    recording = closing.close(path, status)
+        with contextlib.suppress(sqlite3.Error):
+            writer.close()  # held until now, so that the tape is seen to be written throughout
+        untold = slip.texts
+        slip.close()
+    try:
+        recording = closing.close(path, status, [Note("fault", text, -1) for text in untold])
+    except TapeError as error:
+        told = (text.rpartition("\n")[2] for text in untold)
+        raise TapeUnwrittenError(". ".join((*told, str(error))), status) from error
     if not recording.lanes and (status == HOOK_FAILED or not _hook_runs(command)):
         store.remove(path)
         raise UsageError(NOT_RECORDED if status == HOOK_FAILED else HOOK_MISSING.format(python=command.python))
     return status, recording
+
+
+def _begun(store: Store, path: Path, manifest: Manifest) -> TapeWriter:
+    """The tape of a run that begins, which says what is run."""
+    labels, first = rows(manifest.session, manifest.tags), [Start(manifests.encode(manifest))]
+    try:
+        return TapeWriter.create(path, manifest.run_id, manifest.name, manifest.started, labels, first)
+    except (sqlite3.Error, OSError) as error:
+        with contextlib.suppress(OSError):
+            store.remove(path)
+        raise UsageError(NO_TAPE.format(store=store.root, reason=error)) from error
 
 
 def bare(command: Command) -> NoReturn:

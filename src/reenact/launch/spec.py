@@ -29,7 +29,8 @@ class Spec(msgspec.Struct, frozen=True):
     `process` is the lane of the process of that run that is replayed.
     `deep`: the agent's variables count, too. `settings` is the table [tool.reenact] as JSON, and `project` the folder
     that it is from, if any; `boundaries` are functions that are tools, `side_traffic` the patterns of requests that are
-    no part of the run. To explore is to replay by a `schedule`, and to record that on the tape `onto`.
+    no part of the run. To explore is to replay by a `schedule`, and to record that on the tape `onto`. `slip` is where
+    the `launch.slip` is.
     """
 
     mode: Literal["record", "replay", "explore", "resume"]
@@ -47,6 +48,7 @@ class Spec(msgspec.Struct, frozen=True):
     deep: bool = False
     onto: str = ""
     schedule: Schedule | None = None
+    slip: str = ""
 
 
 class Report(msgspec.Struct):

@@ -24,6 +24,7 @@ from reenact.report.findings import contested, findings
 from reenact.report.note import side
 from reenact.report.terminal import WIDTH, Paint, labelled, plain, wrapped
 from reenact.tape.reader import Recording
+from reenact.tape.signatures import can_check, signers
 from reenact.tape.whole import every, whole
 
 FORMAT: Final = 1
@@ -92,10 +93,11 @@ class Ending(msgspec.Struct, frozen=True):
 
 
 class Tape(msgspec.Struct, frozen=True):
-    """`digest` is the head of the hash chain over all `pieces`, SHA-256 in hex."""
+    """`digest` is the head of the hash chain over all `pieces`, SHA-256 in hex; `signed_by` keys, as was checked."""
 
     digest: str
     pieces: int
+    signed_by: tuple[str, ...] = ()
 
 
 class Certificate(msgspec.Struct, frozen=True, kw_only=True):
@@ -176,7 +178,7 @@ def certify(replayed: Replayed, normalizers: Sequence[Normalizer] = SHIPPED) -> 
         ending=Ending(recording.status, replayed.status, recorded_error(recording), report.error),
         observed=replayed.observed,
         finished=report.complete,
-        tape=Tape(recording.digest.hex(), recording.pieces),
+        tape=Tape(recording.digest.hex(), recording.pieces, signers(recording.seal) if can_check() else ()),
         incomplete=list(_incomplete(together)),
         network=ENCLOSED if report.enclosed else NETWORK,
         files=COPIES if report.enclosed else REDIRECTED,
@@ -234,7 +236,8 @@ def _boundaries(recording: Recording, asked: int, found: Iterable[Divergence]) -
 
 def _bytes(recording: Recording, compared: int) -> Bytes:
     requests = sum(len(recording.body(event)) + len(event.name) for event in recording.compared)
-    answers = sum(len(part.data) for event in recording.compared for _, part in event.parts)
+    kept = sum(len(part.data) for event in recording.compared for _, part in event.parts)
+    answers = kept + sum(event.left_out for event in recording.compared)
     return Bytes(compared, requests, answers, recording.output)
 
 
@@ -388,6 +391,8 @@ def _about(certificate: Certificate) -> Iterator[Fact]:
         yield "took", [took]
     else:
         yield "ended", [f"{_end(certificate)}, as recorded, after {took}"]
+    if certificate.tape.signed_by:
+        yield "signed", [f"by {key}" for key in certificate.tape.signed_by]
 
 
 def _replayed_processes(processes: Processes) -> str:

@@ -10,6 +10,7 @@ import msgspec
 from reenact.report import document
 from reenact.report.figures import counted, size
 from reenact.report.terminal import Paint, plain, wrapped
+from reenact.tape import signatures
 from reenact.tape.check import Checked, State
 from reenact.tape.whole import whole
 
@@ -25,7 +26,7 @@ class Tape(msgspec.Struct, frozen=True, kw_only=True):
     """The JSON of `reenact fsck --json`, one object a line. `state` is "sound", "closed", "open" or "damaged".
 
     `closed`: it was left open by a process that is gone, and is closed now. `damage` says where, in words. `digest` is
-    the head of the hash chain, empty where the tape cannot be read.
+    the head of the hash chain, empty where the tape cannot be read. `signed_by` are the keys that have signed it.
     """
 
     run: str
@@ -36,6 +37,7 @@ class Tape(msgspec.Struct, frozen=True, kw_only=True):
     events: int
     bytes: int
     digest: str
+    signed_by: tuple[str, ...] = ()
 
 
 def text(checked: Checked, *, width: int, paint: Paint) -> Iterator[str]:
@@ -51,7 +53,15 @@ def text(checked: Checked, *, width: int, paint: Paint) -> Iterator[str]:
     tape = _tape(checked)
     held = f"{counted(tape.events, 'event')} in {counted(tape.pieces, 'piece')}, {size(tape.bytes)}"
     yield f"{paint.good('sound')}    {paint.bold(run)}: {held}, digest {tape.digest[:16]}"
-    yield from (f"{' ' * _INDENT}{row}" for row in wrapped(_WORDS[checked.state], width - _INDENT) if row)
+    more = (_WORDS[checked.state], _signed(tape.signed_by))
+    yield from (f"{' ' * _INDENT}{row}" for told in more for row in wrapped(told, width - _INDENT) if row)
+
+
+def _signed(keys: tuple[str, ...]) -> str:
+    if not keys:
+        return ""
+    checked = "" if signatures.can_check() else " (not checked: install reenact[sign])"
+    return f"signed by {', '.join(keys)}{checked}"
 
 
 def json(checked: Checked) -> bytes:
@@ -70,4 +80,5 @@ def _tape(checked: Checked) -> Tape:
         events=len(whole(recording).events) if recording is not None else 0,
         bytes=checked.path.stat().st_size,
         digest=recording.digest.hex() if recording is not None else "",
+        signed_by=signatures.signers(recording.seal) if recording is not None else (),
     )

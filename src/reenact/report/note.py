@@ -12,6 +12,7 @@ LISTED: Final = 8  # notes of one sort that are told
 MEANING: Final[Mapping[str, str]] = {
     "unseen": "past every seam, so not on tape; replay refuses it",
     "fault": "reenact itself failed, so the tape is incomplete",
+    "late": "only later: a crash meanwhile would have lost what is on tape by now",
     "native": "a connection of C code, so not on tape; replay refuses it",
     "thread": "its turns are not on tape, so replay may differ",
     "loop": "its order cannot be kept, so replay may differ",

@@ -24,6 +24,7 @@ from reenact.seams.system import (
     children,
     clock,
     collector,
+    descriptors,
     entropy,
     files,
     joining,
@@ -127,6 +128,8 @@ class Installed:
         entropy.start(session)
         terminal.start(session, was_terminal, self._patches)
         standard.install(self._patches, session, was_terminal[0])
+        if session.recording:
+            descriptors.install(self._patches, session)
         process.install(self._patches, session)
         tracebacks.meet_hooks(self._patches)
         handlers = Handlers(session)

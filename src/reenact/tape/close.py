@@ -12,10 +12,11 @@ from pathlib import Path
 import msgspec
 
 from reenact.tape import event as ev
-from reenact.tape import labels
+from reenact.tape import labels, schema, seal
 from reenact.tape.event import UNKNOWN_STATUS
 from reenact.tape.journal import ClosePacker, Piece, stretches, unpack
-from reenact.tape.reader import RECORDING, Event, Recording, read
+from reenact.tape.reader import RECORDING, Event, Recording, outline
+from reenact.tape.replacing import replacing
 from reenact.tape.whole import whole
 
 Count = Callable[[Recording], Mapping[str, int]]
@@ -51,10 +52,10 @@ def close(
     `count` gives further rows of the table `run`: what those count who know what the bytes mean. `notes` are added, and
     `kin`: what the processes of the run did; `missing` tells of the recording what of that is not there.
     The journal is packed anew: while it was written each commit had to be readable by itself, and the
-    agent waited for it.
+    agent waited for it. What is given back is an outline.
     Closing a closed tape changes nothing.
     """
-    recording = read(path)
+    recording = outline(path)
     if recording.summary.get("status") == RECORDING:
         if recording.status is None:
             recording.status = UNKNOWN_STATUS if status is None else status
@@ -64,9 +65,11 @@ def close(
         faults = faults_beside(path)
         if faults.is_file():
             notes = [*notes, ev.Note("fault", faults.read_text(encoding="utf-8", errors="replace"), -1)]
+        told = {note.text for note, _ in recording.notes}
         for note in notes:
-            extra.append(note)
-            recording.notes.append((note, None))
+            if note.text not in told:
+                extra.append(note)
+                recording.notes.append((note, None))
         for stretch in kin:
             extra.append(stretch)
             recording.kin.setdefault(stretch.lane, []).append(stretch)
@@ -114,37 +117,34 @@ def outcome(recording: Recording) -> str:
 
 
 def _rewrite(path: Path, recording: Recording, extra: list[ev.AnyRecord]) -> None:
-    with closing(sqlite3.connect(path, isolation_level=None, timeout=30)) as db:
-        db.execute("PRAGMA synchronous = FULL")
+    """Puts a closed tape in the place of one that is not. Until that is whole, the other is as it was."""
+    with replacing(path) as new, closing(sqlite3.connect(path, isolation_level=None, timeout=30)) as db:
         db.execute("BEGIN IMMEDIATE")
-        old = [Piece(*row) for row in db.execute("SELECT id, segment, data, chain FROM piece ORDER BY id")]
-        large = sum(len(piece.data) for piece in old) > _LARGE_BYTES
-        db.execute("DELETE FROM piece")
+        (size,) = db.execute("SELECT total(length(data)) FROM piece").fetchone()
+        rows = db.execute("SELECT id, segment, data, chain FROM piece ORDER BY id")
+        batches = chain(unpack(Piece(*row) for row in rows), ([record] for record in extra))
+        _write(new, recording, batches, large=size > _LARGE_BYTES)
+        recording.seal = seal.put(new)
+        db.execute("ROLLBACK")
+        # what SQLite keeps beside a file that it writes would be taken for a part of the new one
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        db.execute("PRAGMA journal_mode = DELETE")
+
+
+def _write(path: Path, recording: Recording, batches: Iterable[list[ev.AnyRecord]], *, large: bool) -> None:
+    """A closed tape, but for its seal, in a file that nobody else knows of yet."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("PRAGMA journal_mode = OFF")
+        db.execute("PRAGMA synchronous = OFF")
+        schema.begin(db)
         packer = ClosePacker(large=large)
-        for records in stretches(chain(unpack(old), ([record] for record in extra))):
+        for records in stretches(batches):
             piece = packer.pack(records)
             db.execute("INSERT INTO piece VALUES (?, ?, ?, ?)", (piece.id, piece.segment, piece.data, piece.chain))
             recording.pieces, recording.digest = piece.id, piece.chain
-        db.executemany("INSERT OR REPLACE INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows_of(recording))
-        db.executemany("INSERT OR REPLACE INTO run VALUES (?, ?)", recording.summary.items())
+        db.executemany("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows_of(recording))
+        db.executemany("INSERT INTO run VALUES (?, ?)", recording.summary.items())
         db.execute("COMMIT")
-        _make_one_file(db)
-
-
-def _make_one_file(db: sqlite3.Connection) -> None:
-    db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    db.execute("PRAGMA journal_mode = DELETE")
-    db.execute("VACUUM")
-
-
-def finish(path: Path) -> bool:
-    """Makes one file of a closed tape whose closing was cut off after it was closed. False when it is one."""
-    with closing(sqlite3.connect(path, isolation_level=None, timeout=30)) as db:
-        if db.execute("PRAGMA journal_mode").fetchone() != ("wal",):
-            return False
-        db.execute("PRAGMA synchronous = FULL")
-        _make_one_file(db)
-    return True
 
 
 def summary_of(recording: Recording) -> dict[str, str | int]:
@@ -187,16 +187,10 @@ def rows_of(recording: Recording) -> list[tuple[int | str | None, ...]]:
 
 
 def _row(event: Event) -> tuple[int | str | None, ...]:
-    status = None
-    received = 0
-    for _, part in event.parts:
-        if part.kind == ev.PartKind.HEAD:
-            status = _status(part.data)
-        else:
-            received += len(part.data)
+    status = next((_status(part.data) for _, part in reversed(event.parts) if part.kind == ev.PartKind.HEAD), None)
     sent = event.delta.prefix + len(event.delta.middle) + event.delta.suffix
     place = event.site.place if event.site is not None else None
-    return (event.id, event.lane, event.kind, event.name, place, event.at, event.ended, status, sent, received)
+    return (event.id, event.lane, event.kind, event.name, place, event.at, event.ended, status, sent, event.received)
 
 
 def _status(head: bytes) -> int | None:

@@ -435,6 +435,15 @@ class Kin(Record, frozen=True, array_like=True, tag=24):
     data: bytes
 
 
+class Slice(Record, frozen=True, array_like=True, tag=32):
+    """The data of the next record that has any (a request's body, a part, output, a file) begins with this.
+
+    Long data stands on tape in slices, so that nobody has to hold all of it to write a piece of the journal.
+    """
+
+    data: bytes
+
+
 AnyRecord = (
     Start
     | LaneBorn
@@ -464,4 +473,5 @@ AnyRecord = (
     | Child
     | Kin
     | Again
+    | Slice
 )

@@ -4,12 +4,27 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, get_args
 
 import msgspec
 import zstandard
 
 from reenact.errors import TapeCorruptError
-from reenact.tape.event import AnyRecord, Began, Draws, Kin, LaneBorn, Mark, Note, Part, SiteNamed, Wrote
+from reenact.tape import schema
+from reenact.tape.event import (
+    AnyRecord,
+    Began,
+    Content,
+    Draws,
+    Kin,
+    LaneBorn,
+    Mark,
+    Note,
+    Part,
+    SiteNamed,
+    Slice,
+    Wrote,
+)
 
 GENESIS = bytes(32)
 MAX_PIECE_BYTES = 1 << 30
@@ -21,9 +36,11 @@ _LEVEL = 1
 _CLOSE_LEVEL, _LARGE_LEVEL = 9, 3
 _WINDOW_LOG = 21
 _STRETCH_BYTES = 128 * 1024
+LONG_BYTES = 1024 * 1024  # data beyond this stands in slices
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(list[AnyRecord])
+_TAGS = frozenset(record.__struct_config__.tag for record in get_args(AnyRecord))
 
 
 class Piece(msgspec.Struct, frozen=True):
@@ -152,9 +169,28 @@ def unpack(pieces: Iterable[Piece]) -> Iterable[list[AnyRecord]]:
         try:
             assert frame is not None  # noqa: S101  the first piece never has segment -1
             raw = _decompress(frame, piece)
-            yield _decoder.decode(raw)
+            yield _decoded(raw)
         except (zstandard.ZstdError, msgspec.MsgspecError, RecursionError, MemoryError, UnicodeDecodeError) as error:
             raise TapeCorruptError(f"piece {piece.id} of the journal cannot be read: {error}") from error
+
+
+def _decoded(raw: bytes) -> list[AnyRecord]:
+    """The records of a piece. One of a sort that is not known is no reason to leave it out, but to stop.
+
+    Raises:
+        msgspec.MsgspecError: they are none; it says so where one is of another sort.
+    """
+    try:
+        return _decoder.decode(raw)
+    except msgspec.ValidationError as error:
+        plain = msgspec.msgpack.decode(raw)
+        tags = [record[0] for record in plain if isinstance(record, list) and record] if isinstance(plain, list) else []
+        unknown = {tag for tag in tags if isinstance(tag, int) and tag not in _TAGS}
+        if not unknown:
+            raise
+        sorts = ", ".join(map(str, sorted(unknown)))
+        told = f"records of sort {sorts}, which tape format {schema.FORMAT} does not have as this reenact knows it"
+        raise msgspec.ValidationError(told) from error
 
 
 def fold(lane: str, name: str, batches: Iterable[Sequence[AnyRecord]]) -> Iterator[Kin]:
@@ -170,19 +206,47 @@ def unfold(kin: Kin) -> list[AnyRecord]:
         TapeCorruptError: they are none.
     """
     try:
-        return _decoder.decode(kin.data)
+        return _decoded(kin.data)
     except (msgspec.MsgspecError, RecursionError, MemoryError, UnicodeDecodeError) as error:
         raise TapeCorruptError(f"the journal of process {kin.name} ({kin.lane}) cannot be read: {error}") from error
 
 
-def stretches(batches: Iterable[Sequence[AnyRecord]]) -> Iterator[list[AnyRecord]]:
+def sliced(records: Iterable[AnyRecord]) -> Iterator[list[AnyRecord]]:
+    """The same records one by one, long data in slices. It is not copied for that."""
+    for record in records:
+        data = memoryview(data_of(record))
+        last = max(len(data) - 1, 0) // LONG_BYTES * LONG_BYTES
+        for at in range(0, last, LONG_BYTES):
+            yield [Slice(data[at : at + LONG_BYTES])]  # type: ignore[arg-type]  # msgspec writes it as it does bytes
+        yield [with_data(record, data[last:]) if last else record]
+
+
+def data_of(record: AnyRecord) -> bytes:
+    """What of a record may be long."""
+    match record:
+        case Began(body=body):
+            return body.middle
+        case Part(data=data) | Wrote(data=data) | Content(data=data):
+            return data
+        case _:
+            return b""
+
+
+def with_data(record: AnyRecord, data: Any) -> AnyRecord:
+    """A record that has data, with that in its place."""
+    if isinstance(record, Began):
+        return msgspec.structs.replace(record, body=msgspec.structs.replace(record.body, middle=data))
+    return msgspec.structs.replace(record, data=data)
+
+
+def stretches(batches: Iterable[Sequence[AnyRecord]], limit: int = _STRETCH_BYTES) -> Iterator[list[AnyRecord]]:
     """The same records in batches of like size."""
     pending: list[AnyRecord] = []
     size = 0
     for batch in batches:
         pending.extend(batch)
         size += sum(weight(record) for record in batch)
-        if size > _STRETCH_BYTES:
+        if size > limit:
             yield pending
             pending, size = [], 0
     if pending:
@@ -206,7 +270,7 @@ def weight(record: AnyRecord) -> int:
     match record:
         case Began(body=body, head=head):
             return len(body.middle) + len(head) + 64
-        case Part(data=data) | Wrote(data=data) | Kin(data=data):
+        case Part(data=data) | Wrote(data=data) | Kin(data=data) | Content(data=data) | Slice(data=data):
             return len(data) + 32
         case Draws(draws=draws):
             return sum(16 * len(values) for _, _, values in draws)

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import sqlite3
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from io import BytesIO
 from pathlib import Path
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from reenact.errors import TapeCorruptError, TapeError, TapeVersionError
 from reenact.tape import event as ev
 from reenact.tape import schema
+from reenact.tape import seal as seals
 from reenact.tape.delta import Bodies
-from reenact.tape.journal import GENESIS, Piece, unfold, unpack
+from reenact.tape.journal import GENESIS, Piece, data_of, unfold, unpack, with_data
+from reenact.tape.seal import Seal
 
 AROUND = (ev.Kind.SLEEP, ev.Kind.CONNECT, ev.Kind.CLOSE)
 """What a lane may do around its side traffic, and be beside the run."""
@@ -22,11 +26,15 @@ AROUND = (ev.Kind.SLEEP, ev.Kind.CONNECT, ev.Kind.CLOSE)
 RECORDING = "recording"
 """The status of a run whose tape is not closed."""
 
+OUTLINED_BYTES = 16 * 1024 * 1024
+"""What an outline holds of one answer, and of one stream of output."""
+
 
 class Event(Struct):
     """One call with what came back. `parts` are (tick, part); `body` is the request's, see `Recording.body`.
 
-    `mark` is the number of the innermost agent or step that the program had marked there, -1 for none.
+    `mark` is the number of the innermost agent or step that the program had marked there, -1 for none. `left_out` is
+    how many bytes of the answer an outline is without.
     """
 
     id: int
@@ -39,6 +47,12 @@ class Event(Struct):
     delta: ev.Delta
     parts: list[tuple[int, ev.Part]] = field(default_factory=list)
     mark: int = -1
+    left_out: int = 0
+
+    @property
+    def received(self) -> int:
+        """How many bytes came back, the head of a response aside."""
+        return self.left_out + sum(len(part.data) for _, part in self.parts if part.kind != ev.PartKind.HEAD)
 
     @property
     def ended(self) -> int | None:
@@ -83,6 +97,7 @@ class LaneLog(Struct):
     `collected` is the generation of garbage that was collected, by the number of the event that came next, and
     `locals` are digests of variables at that moment: functions as `module:name`, the outermost first. A lane that is
     `beside` the run did nothing but side traffic; `times` are the ticks at which it had slept or waited long enough.
+    `left_out` is how many bytes of what it wrote an outline is without.
     `marks` are those that the program made there, in order, with their place, but for the ends of agents and steps;
     `mark` is the one that its next event is in.
     """
@@ -101,6 +116,7 @@ class LaneLog(Struct):
     marks: list[tuple[ev.Mark, str]] = field(default_factory=list)
     mark: int = -1
     index: int = -1
+    left_out: int = 0
 
 
 class Recording(Struct):
@@ -108,7 +124,7 @@ class Recording(Struct):
 
     `session` and `tags` are what the program said of itself while it ran; those that it began with are in the manifest.
     `joined` are the Pythons that record themselves, by the event that started them; `ends` are their exit
-    statuses, by lane.
+    statuses, by lane. `seal` is that of a closed tape.
     `kin` are the journals of the processes that it has started, by the paths of their main lanes, see `processes`.
     """
 
@@ -142,6 +158,7 @@ class Recording(Struct):
     digest: bytes = GENESIS
     pieces: int = 0
     sites: int = 0
+    seal: Seal | None = None
     _bodies: Bodies = field(default_factory=Bodies)
     _restored: dict[int, bytes] = field(default_factory=dict)
     _next_body: int = 0
@@ -194,7 +211,8 @@ class Recording(Struct):
     @property
     def output(self) -> int:
         """How many bytes of output a replay has to write again."""
-        return sum(len(data) for lane in self.lanes.values() if not lane.beside for data in lane.wrote.values())
+        lanes = [lane for lane in self.lanes.values() if not lane.beside]
+        return sum(lane.left_out + sum(map(len, lane.wrote.values())) for lane in lanes)
 
     @property
     def latest(self) -> int:
@@ -220,16 +238,29 @@ class Recording(Struct):
         return self._restored[event.id]
 
 
-def read(path: Path) -> Recording:
-    """The recording on a tape, closed or still being written.
+def read(path: Path, *, unsealed: bool = False) -> Recording:
+    """The recording on a tape, closed or still being written. `unsealed`: without a look at its seal.
 
     Raises:
-        TapeError: there is no tape there, or its journal cannot be believed.
+        TapeError: there is no tape there, or its bytes cannot be believed.
     """
-    with _damage_told(path), closing(_open(path)) as db:
-        recording = Recording(path, dict(db.execute("SELECT key, value FROM run")))
+    return _read(path, None, unsealed=unsealed)
+
+
+def outline(path: Path, *, unsealed: bool = False) -> Recording:
+    """As `read`, without what is very long: the rest of an answer, and of output.
+
+    The whole journal is checked all the same. Nothing can be replayed from an outline.
+    """
+    return _read(path, OUTLINED_BYTES, unsealed=unsealed)
+
+
+def _read(path: Path, most: int | None, *, unsealed: bool) -> Recording:
+    seal = None if unsealed else seal_of(path)
+    with index(path) as db:
+        recording = Recording(path, dict(db.execute("SELECT key, value FROM run")), seal=seal)
         rows = db.execute("SELECT id, segment, data, chain FROM piece ORDER BY id")
-        builder = _Builder(recording)
+        builder = _Builder(recording, most)
         for records in unpack(_last_seen(recording, (Piece(*row) for row in rows))):
             for record in records:
                 builder.add(record)
@@ -297,10 +328,35 @@ def _ancestors(path: str) -> Iterator[str]:
 
 def records(path: Path) -> Iterator[ev.AnyRecord]:
     """The journal of a tape, record by record."""
-    with _damage_told(path), closing(_open(path)) as db:
+    seal_of(path)
+    with index(path) as db:
         rows = db.execute("SELECT id, segment, data, chain FROM piece ORDER BY id")
         for batch in unpack(Piece(*row) for row in rows):
             yield from batch
+
+
+def seal_of(path: Path) -> Seal | None:
+    """The seal of a closed tape, when every bit is as it was sealed; None while the tape is not closed.
+
+    There is none either on a tape that was closed before there were seals.
+
+    Raises:
+        TapeError: it is damaged, or no tape.
+    """
+    if path.is_file() and seals.is_sealed(path) and _version_in(path) <= schema.FORMAT:
+        return seals.read(path)
+    with index(path) as db:
+        (version,) = db.execute("PRAGMA user_version").fetchone()
+        status = db.execute("SELECT value FROM run WHERE key = 'status'").fetchone()
+    if version >= schema.SEALED and status != (RECORDING,):
+        raise TapeCorruptError(f"{path} is damaged: its seal is missing, so it is not as it was when it was closed")
+    return None
+
+
+def _version_in(path: Path) -> int:
+    """The format that a file says it has, without SQLite: a damaged one is not for its eyes."""
+    with path.open("rb") as file:
+        return int.from_bytes(file.read(64)[60:], "big")
 
 
 def summary(path: Path) -> dict[str, str | int]:
@@ -336,7 +392,7 @@ def _last_seen(recording: Recording, pieces: Iterator[Piece]) -> Iterator[Piece]
 def _open(path: Path) -> sqlite3.Connection:
     if not path.is_file():
         raise TapeError(f"{path} is not a file")
-    db = sqlite3.connect(path, isolation_level=None, timeout=30)
+    db = connect(path)
     try:
         _check(path, db)
     except sqlite3.DatabaseError as error:
@@ -348,6 +404,12 @@ def _open(path: Path) -> sqlite3.Connection:
     return db
 
 
+def connect(path: Path) -> sqlite3.Connection:
+    """A connection to a tape. Of one that is sealed only the file itself is seen, and nothing that lies beside it."""
+    how = "mode=ro&immutable=1" if seals.is_sealed(path) else "mode=rw"
+    return sqlite3.connect(f"{path.absolute().as_uri()}?{how}", isolation_level=None, timeout=30, uri=True)
+
+
 def _check(path: Path, db: sqlite3.Connection) -> None:
     (application,) = db.execute("PRAGMA application_id").fetchone()
     (version,) = db.execute("PRAGMA user_version").fetchone()
@@ -356,17 +418,36 @@ def _check(path: Path, db: sqlite3.Connection) -> None:
     if version > schema.FORMAT:
         known = f"this reenact knows up to {schema.FORMAT}. Upgrade reenact to read it."
         raise TapeVersionError(f"{path} has tape format {version}; {known}")
+    if version not in schema.HISTORY:
+        raise TapeCorruptError(f"{path} is damaged: it says that its format is {version}, which never was")
+    if not schema.has_tables(db):
+        raise TapeCorruptError(f"{path} is damaged: its tables are not those of a tape")
 
 
 class _Builder:
-    """Folds records into a recording, resolving interned lanes and sites."""
+    """Folds records into a recording, resolving interned lanes and sites. `most` is given for an outline."""
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: Recording, most: int | None = None) -> None:
         self._recording = recording
+        self._most = most
         self._lanes: dict[int, LaneLog] = {}
         self._sites: dict[int, ev.SiteNamed] = {}
+        self._slices: BytesIO | None = None
+        self._held: defaultdict[int, int] = defaultdict(int)  # bytes of each answer (outline)
 
-    def add(self, record: ev.AnyRecord) -> None:  # noqa: C901, PLR0912, PLR0915  one case per record
+    def add(self, record: ev.AnyRecord) -> None:
+        """The next record of the journal."""
+        if type(record) is ev.Slice:
+            self._slices = self._slices or BytesIO()
+            self._slices.write(record.data)
+            return
+        if self._slices is not None and (data := data_of(record)):
+            self._slices.write(data)
+            # which gives away its memory, and does not copy it
+            record, self._slices = with_data(record, self._slices.getvalue()), None
+        self._add(record)
+
+    def _add(self, record: ev.AnyRecord) -> None:  # noqa: C901, PLR0912, PLR0915  one case per record
         recording = self._recording
         try:
             match record:
@@ -376,7 +457,10 @@ class _Builder:
                     arrived = ev.PartKind(record.kind) not in ev.NO_TICK
                     if record.event < 0:
                         raise IndexError(record.event)  # noqa: TRY301  what the journal says, not what we did
-                    recording.events[record.event].parts.append((len(recording.ticks) if arrived else -1, record))
+                    event = recording.events[record.event]
+                    if self._most is not None:
+                        record = self._outlined(record, event, self._most)
+                    event.parts.append((len(recording.ticks) if arrived else -1, record))
                     if arrived:
                         recording.ticks.append(record)
                 case ev.Aside():
@@ -403,8 +487,7 @@ class _Builder:
                 case ev.Draws():
                     self._draws(record)
                 case ev.Wrote():
-                    self._lanes[record.lane].wrote.setdefault(record.stream, bytearray()).extend(record.data)
-                    recording.wrote.setdefault(record.stream, bytearray()).extend(record.data)
+                    self._wrote(record, self._lanes[record.lane])
                 case ev.LaneBorn():
                     lane = self._lanes[record.index] = LaneLog(record.path, record.name, index=record.index)
                     recording.lanes[record.path] = lane
@@ -452,6 +535,24 @@ class _Builder:
                     recording.status = record.status
         except (KeyError, IndexError, ValueError) as error:
             raise TapeCorruptError(f"{recording.path}: {type(record).__name__} refers to what is not there") from error
+
+    def _outlined(self, part: ev.Part, event: Event, most: int) -> ev.Part:
+        if part.kind != ev.PartKind.CHUNK:
+            return part
+        self._held[event.id] += len(part.data)
+        if self._held[event.id] <= most:
+            return part
+        event.left_out += len(part.data)
+        return replace(part, data=b"")
+
+    def _wrote(self, record: ev.Wrote, lane: LaneLog) -> None:
+        own = lane.wrote.setdefault(record.stream, bytearray())
+        together = self._recording.wrote.setdefault(record.stream, bytearray())
+        if self._most is not None and len(together) > self._most:
+            lane.left_out += len(record.data)
+        else:
+            own.extend(record.data)
+            together.extend(record.data)
 
     def _began(self, record: ev.Began) -> None:
         recording, lane = self._recording, self._lanes[record.lane]

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import sqlite3
+from functools import cache
+
 APPLICATION_ID = 0x726E6374  # "rnct"
 
-FORMAT = 1
+FORMAT = 2
+SEALED = 2
+"""The first format whose closed tapes are sealed."""
 HISTORY = {
     1: "first format",
+    2: "a closed tape ends with a seal; the tables are as before",
 }
 
 SCHEMA = """
 -- A tape is one SQLite file with application_id 0x726E6374 and the format version in user_version.
--- While a run is recorded it is in WAL mode with synchronous=FULL; a closed tape is this one file.
+-- While a run is recorded it is in WAL mode with synchronous=FULL. A closed tape is this one file, sealed at its end.
 
 -- The journal: what happened, in order. One row is one durable commit.
 --   segment  pieces of one segment are one zstd frame, flushed at each piece: decompress them in order of id
@@ -45,3 +51,28 @@ CREATE TABLE event (
     received INTEGER NOT NULL    -- bytes of the answer
 );
 """
+
+
+def begin(db: sqlite3.Connection) -> None:
+    """Makes an empty database an empty tape, in a transaction that is left open: it is to hold what the run is, too."""
+    db.executescript(f"BEGIN; PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT}; {SCHEMA}")
+
+
+def has_tables(db: sqlite3.Connection) -> bool:
+    """Whether what there is in a database is what there is in a tape, and no view, trigger or table besides."""
+    return _tables(db) == _of_a_tape()
+
+
+@cache
+def _of_a_tape() -> frozenset[tuple[object, ...]]:
+    db = sqlite3.connect(":memory:")
+    try:
+        db.executescript(SCHEMA)
+        return _tables(db)
+    finally:
+        db.close()
+
+
+def _tables(db: sqlite3.Connection) -> frozenset[tuple[object, ...]]:
+    found = db.execute("SELECT type, name, tbl_name, CAST(sql AS BLOB) FROM sqlite_master")
+    return frozenset(found)

@@ -11,10 +11,11 @@ import msgspec
 
 from reenact import _real
 from reenact.errors import RunNotFoundError, TapeError, UsageError
-from reenact.tape import disk, reader
+from reenact.tape import disk, reader, replacing
 
 FOLDER = ".reenact"
 SUFFIX = ".tape"
+MISNAMED = "it holds the run {run}: a tape of a store has the name of its run"
 _ID_BYTES = 2
 _TRIES = 64
 
@@ -62,6 +63,10 @@ class Store(msgspec.Struct, frozen=True):
     def path(self, run_id: str) -> Path:
         """Where the tape of a run is."""
         return self.root / f"{run_id}{SUFFIX}"
+
+    def run_of(self, path: Path) -> str:
+        """The run whose tape that is by its name; empty for one that is not of this store, which may have any name."""
+        return path.stem if path.parent == self.root else ""
 
     def ids(self) -> list[str]:
         """All run ids, in order of name."""
@@ -122,7 +127,7 @@ class Store(msgspec.Struct, frozen=True):
 
 def being_made(tape: Path) -> Path:
     """The file that becomes a tape, by its name, as soon as it is one."""
-    return tape.with_name(f"{tape.name}-new")
+    return tape.with_name(tape.name + replacing.SUFFIX)
 
 
 def _files(tape: Path) -> list[Path]:

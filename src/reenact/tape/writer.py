@@ -7,21 +7,31 @@ import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
+from itertools import chain
 from pathlib import Path
+from typing import NoReturn
 
 from reenact import _real
-from reenact.tape import disk, schema
+from reenact.errors import TapeUnwrittenError
+from reenact.tape import descriptors, disk, schema
 from reenact.tape.event import AnyRecord
-from reenact.tape.journal import Packer, Piece
+from reenact.tape.journal import Packer, Piece, sliced, stretches
+from reenact.tape.journal import weight as weight_of
 from reenact.tape.store import being_made
 
+HEAVY_BYTES = 4 * 1024 * 1024  # so much does not wait in memory for the next commit
+_MOST_UNWRITTEN, _MOST_COMMITS_UNWRITTEN = 64 * 1024 * 1024, 1000  # what cannot be written waits, up to this
 _SPILL_RECORDS = 4096
 _INSERT = "INSERT INTO piece VALUES (?, ?, ?, ?)"
 _ROOM_BYTES = 1 << 20
 
 
 class TapeWriter:
-    """An open tape. Thread safe; records are buffered until `commit`."""
+    """An open tape. Thread safe; records are buffered until `commit`. `weight` is roughly how many bytes wait for that.
+
+    When it cannot be written (its disk is full, its descriptors are gone) it goes on to be tried, as long as what waits
+    for it can be held; then it ends there, and takes nothing more.
+    """
 
     def __init__(self, connection: sqlite3.Connection, path: Path, packer: Packer) -> None:
         self.path = path
@@ -33,7 +43,9 @@ class TapeWriter:
         self._lock = _real.allocate_lock()
         self._forsaken = False
         self.first: Piece | None = None
+        self._files: descriptors.Files | None = None
         self.commits = 0
+        self.weight = 0
         self.append = self._pending.append  # as `add`, where a commit is due before memory is
 
     @classmethod
@@ -58,7 +70,9 @@ class TapeWriter:
         disk.sync(new)
         new.rename(path)
         disk.sync_if_possible(path.parent)
-        writer = cls(_connect(path), path, packer)
+        db = _connect(path)
+        db.execute("SELECT key FROM run").fetchone()  # with that it takes the lock by which it is seen to be there
+        writer = cls(db, path, packer)
         writer.first = piece
         return writer
 
@@ -79,25 +93,74 @@ class TapeWriter:
             self.commit()
 
     def commit(self) -> Piece | None:
-        """Makes every record so far durable. The piece that holds them, None when there were none."""
+        """Makes every record so far durable. The piece that holds the last of them, None when there were none.
+
+        Raises:
+            TapeUnwrittenError: that cannot be done, for now or for good.
+        """
         if self._forsaken:
+            self._pending.clear()
             return None
         with self._lock:
-            records = self._pending[:]
-            if records:
-                del self._pending[: len(records)]  # whatever has been added meanwhile stays
-                self._unwritten.append(self._packer.pack(records))
-            if not self._unwritten:
-                return None
-            piece = self._unwritten[-1]
-            self._make_room()
-            if len(self._unwritten) == 1:
-                self._db.execute(_INSERT, (piece.id, piece.segment, piece.data, piece.chain))
-            else:
-                self._insert_together()
-            self._unwritten.clear()
-            self.commits += 1
-            return piece
+            if self._files is not None and not self._files.are_ours:
+                self._lose("the program has closed the files of the tape, by code in C", theirs=True)
+            records, weight = self._pending[:], self.weight
+            del self._pending[: len(records)]  # whatever has been added meanwhile stays
+            self.weight = 0
+            try:
+                if weight > HEAVY_BYTES:
+                    return self._write_bit_by_bit(records)
+                if records:
+                    self._unwritten.append(self._packer.pack(records))
+                return self._write()
+            except sqlite3.Error as error:
+                behind = self.weight + sum(len(piece.data) for piece in self._unwritten)
+                if behind > _MOST_UNWRITTEN or len(self._unwritten) > _MOST_COMMITS_UNWRITTEN:
+                    self._lose(str(error))
+                raise TapeUnwrittenError(f"the tape could not be written: {error}") from error
+
+    def _write(self) -> Piece | None:
+        """Takes to disk what has been packed."""
+        if not self._unwritten:
+            return None
+        piece = self._unwritten[-1]
+        self._make_room()
+        if len(self._unwritten) == 1:
+            self._db.execute(_INSERT, (piece.id, piece.segment, piece.data, piece.chain))
+        else:
+            self._insert_together()
+        self._unwritten.clear()
+        self.commits += 1
+        return piece
+
+    def _write_bit_by_bit(self, records: list[AnyRecord]) -> Piece | None:
+        """The same of much that has not: no more than a piece of it is held besides."""
+        piece: Piece | None = None
+        batches = stretches(sliced(records), HEAVY_BYTES)
+        try:
+            for batch in batches:
+                self._unwritten.append(self._packer.pack(batch))
+                piece = self._write()
+        except sqlite3.Error:
+            rest = [*chain.from_iterable(batches)]
+            self._pending[:0] = rest
+            self.weight += sum(map(weight_of, rest))
+            raise
+        return piece
+
+    def _lose(self, why: str, *, theirs: bool = False) -> NoReturn:
+        """The tape ends here. `theirs`: what its connection reaches may be files of the program by now."""
+        if not theirs:
+            self._db.close()
+        self.forsake()
+        self._pending.clear()
+        self._unwritten.clear()
+        raise TapeUnwrittenError(f"the tape ends here, and not with the program: {why}")
+
+    @property
+    def busy(self) -> bool:
+        """Whether somebody commits: maybe the calling thread, below a signal's handler."""
+        return self._lock.locked()
 
     def _make_room(self) -> None:
         """Lets SQLite's log be larger than it is full, by as much again: to overwrite costs the disk less than to grow.
@@ -136,21 +199,53 @@ class TapeWriter:
             self._db.executemany(_INSERT, rows)
             self._db.execute("COMMIT")
         except BaseException:
-            self._db.execute("ROLLBACK")
+            if self._db.in_transaction:  # of some errors SQLite has done so itself
+                self._db.execute("ROLLBACK")
             raise
+
+    def guard(self) -> None:
+        """The program has this process from now on, and the tape is to be in its way nowhere.
+
+        It finds the descriptors that it would find without us, and may close all that it knows of.
+        """
+        with self.aside():
+            pass
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """The tape has no descriptors meanwhile, and then such as are in nobody's way."""
+        with self._lock:
+            self._db.close()
+            self._files = None
+            try:
+                yield
+            finally:
+                with suppress(sqlite3.Error, OSError), descriptors.out_of_the_way():  # the next commit tells of it
+                    self._db = _connect(self.path)
+                    self._db.execute("SELECT count(*) FROM run").fetchone()  # which opens what lies beside it
+                    self._files = descriptors.Files.of(self.path)
+
+    @property
+    def descriptors(self) -> frozenset[int]:
+        """Those of the program's process that are the tape's."""
+        return self._files.numbers if self._files is not None else frozenset()
 
     def forsake(self) -> None:
         """This process is a fork, and the tape its parent's. Nothing more is done to it; not even closed may it be."""
         self._forsaken = True
+        self._files = None
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._db))
 
     def close(self) -> None:
         """Commits and lets go of the file; the WAL stays for whoever finishes the tape."""
         if self._forsaken:
             return
-        self.commit()
-        with self._lock:
-            self._db.close()
+        try:
+            self.commit()
+        finally:
+            with self._lock:
+                if not self._forsaken:
+                    self._db.close()
 
 
 def _make(path: Path, rows: Mapping[str, str | int], piece: Piece | None) -> None:
@@ -158,9 +253,7 @@ def _make(path: Path, rows: Mapping[str, str | int], piece: Piece | None) -> Non
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("PRAGMA synchronous = OFF")
         db.execute("PRAGMA journal_mode = OFF")
-        db.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
-        db.execute(f"PRAGMA user_version = {schema.FORMAT}")
-        db.executescript("BEGIN;" + schema.SCHEMA)
+        schema.begin(db)
         db.executemany("INSERT INTO run VALUES (?, ?)", rows.items())
         if piece is not None:
             db.execute(_INSERT, (piece.id, piece.segment, piece.data, piece.chain))

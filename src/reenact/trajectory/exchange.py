@@ -98,6 +98,8 @@ class Exchange:
         """The response's body without framing and content coding, as far as it came."""
         if self.head is None:
             return b""
+        if self.event.left_out:
+            return Unreadable(f"its {self.event.received:,} bytes are too many to be read here", self.received)
         if self.head.read is not None:
             return self.received
         body = dechunk(self.received) if self.head.framing == "chunked" else self.received
@@ -166,7 +168,7 @@ class Exchange:
             ended=event.ended if event.complete else None,
             status=self.status,
             sent=len(self.sent),
-            received=len(self.received),
+            received=sum(len(part.data) for part in self.chunks) + self.event.left_out,
             value=self._typed,
             trouble=self.trouble(),
             site=Place(site.place, site.file, site.line) if site is not None else None,

@@ -378,7 +378,7 @@ class Files:
             self._session.note("file", f"{path} is too large to be kept: it has to be there in replay")
         elif digest not in self._kept:
             self._kept.add(digest)
-            self._session.keep(Content(digest, data))
+            self._session.keep(Content(digest, data), len(data))
         return digest
 
 
