@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from reenact.tape import listing as listing_module
 from reenact.tape.listing import Wanted, listing
 from reenact.tape.store import Store
 from tests.runs import Bench, Run
@@ -90,12 +91,13 @@ def test_what_a_process_of_the_run_calls_it_the_run_is_called(bench: Bench) -> N
     run.reproduced()
 
 
-def test_a_filter_reads_no_journal_and_no_events(bench: Bench) -> None:
+def test_a_filter_reads_no_journal_and_no_events(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     path = bench.record(NAP, options=["--session", "a"]).path
     with closing(sqlite3.connect(path)) as db, db:
-        db.execute("DROP TABLE piece")
-        db.execute("DROP TABLE event")
+        db.execute("UPDATE piece SET data = x''")
+    monkeypatch.setattr(listing_module, "_ASKED", "SELECT nothing FROM nowhere WHERE ?")
     assert listing(Store(path.parent), Wanted(session="b")) == ()
+    assert listing(Store(path.parent), Wanted(session="a"))[0].outcome == "unreadable"
 
 
 def test_a_run_that_goes_on_is_found_by_what_it_began_with(bench: Bench) -> None:

@@ -63,7 +63,7 @@ CASES = [
     ("normalizer", settings("[[tool.reenact.normalizers]]\nbogus = 1"), ("verify", "agent"), "entry 1"),
     ("run-not-found", nothing, ("verify", "nope"), "no run 'nope' in "),
     ("run-not-found", nothing, ("rm", "nope", "-y"), "It holds: desk-7f3a\n"),
-    ("tape-corrupt", damaged, ("show", "desk"), "is not what was written"),
+    ("tape-corrupt", damaged, ("show", "desk"), "its bytes are not those that were sealed"),
     ("tape-version", newer, ("replay", "desk"), "Upgrade reenact to read it."),
     ("tape", no_tape, ("verify", "desk"), "desk-7f3a.tape is not a tape"),
 ]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
+import threading
 from contextlib import closing
 from pathlib import Path
 
@@ -229,6 +232,42 @@ def test_what_could_not_be_said_on_the_tape_is_taken_in(path: Path) -> None:
     assert [note.slug for note, _ in read(path).notes] == ["fault"]
     assert summary(path)["faults"] == 1
     assert not faults_beside(path).exists()
+
+
+def test_who_reads_a_tape_meanwhile_is_waited_for(path: Path) -> None:
+    with closing(sqlite3.connect(written(path, run()), check_same_thread=False)) as reading:
+        reading.execute("SELECT * FROM run").fetchall()
+        threading.Timer(0.3, reading.close).start()
+        assert close(path, 0).status == 0
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+def test_who_reads_a_tape_for_long_keeps_it_open(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(close_module, "_PATIENCE", 0.05)
+    with closing(sqlite3.connect(written(path, run()))) as reading:
+        reading.execute("SELECT * FROM run").fetchall()
+        with pytest.raises(sqlite3.OperationalError, match="database is locked"):
+            close(path, 0)
+        assert read(path).summary["status"] == "recording"
+    assert close(path, 0).status == 0
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+def test_a_closing_that_was_killed_leaves_nothing_that_counts(path: Path) -> None:
+    """The file in the making is of no use to the next one who closes the tape."""
+    path.with_name(f"{path.name}-new").write_bytes(b"half of a tape" * 999)
+    assert close(written(path, run()), 0).status == 0
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+def test_a_process_that_reads_its_own_tape_is_still_seen_to_write_it(path: Path) -> None:
+    """Who closes a file lets go of all locks that its process has on it: so it must not be opened past SQLite."""
+    with closing(TapeWriter.create(path, "run-1", "run", 5)):
+        read(path)
+        summary(path)
+        asking = f"from pathlib import Path; from reenact.tape.close import being_written as b; print(b(Path({str(path)!r})))"
+        done = subprocess.run([sys.executable, "-c", asking], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
 
 
 # Who has it open

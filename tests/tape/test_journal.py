@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from reenact.errors import TapeCorruptError
 from reenact.tape import event as ev
 from reenact.tape import journal as journal_module
-from reenact.tape.journal import GENESIS, STORED_BYTES, ClosePacker, Packer, Piece, link, unpack
+from reenact.tape import schema
+from reenact.tape.journal import GENESIS, STORED_BYTES, ClosePacker, Packer, Piece, link, unfold, unpack
 from tests.tape.records import beginning, each, exchange, packed, records, run
 
 batches = st.lists(st.lists(records, min_size=1, max_size=5), max_size=8)
@@ -271,6 +272,18 @@ HOSTILE = {
 def test_pieces_that_no_writer_made_are_corrupt(data: bytes) -> None:
     with pytest.raises(TapeCorruptError, match="piece 1 of the journal cannot be read"):
         unpacked(sealed(data))
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_record_of_an_unknown_sort_is_named_and_not_left_out(nested: bool) -> None:
+    records: list[object] = [[10, 1, None], [99, 1], [98]]
+    if nested:
+        records = [[24, "0.1", "worker", msgspec.msgpack.encode(records)]]
+    told = f"records of sort 98, 99, which tape format {schema.FORMAT} does not have"
+    with pytest.raises(TapeCorruptError, match=told):
+        for batch in unpacked(sealed(frame(msgspec.msgpack.encode(records)))):
+            assert isinstance(batch[0], ev.Kin)
+            unfold(batch[0])
 
 
 @settings(deadline=None)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from reenact import _real
 from reenact.tape import event as ev
 from reenact.tape import labels, schema, seal
 from reenact.tape.event import UNKNOWN_STATUS
@@ -21,6 +22,7 @@ from reenact.tape.whole import whole
 
 Count = Callable[[Recording], Mapping[str, int]]
 
+_PATIENCE = 2.0  # seconds for which a tape that is to be closed is waited for while others read it
 _LARGE_BYTES = 64 * 1024 * 1024  # a tape beyond this is packed less closely: somebody waits for it
 
 
@@ -128,7 +130,21 @@ def _rewrite(path: Path, recording: Recording, extra: list[ev.AnyRecord]) -> Non
         db.execute("ROLLBACK")
         # what SQLite keeps beside a file that it writes would be taken for a part of the new one
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        db.execute("PRAGMA journal_mode = DELETE")
+        _without_log(db)
+
+
+def _without_log(db: sqlite3.Connection) -> None:
+    """Has SQLite put away its log, which it does when nobody else reads the file: that takes no time, as a rule."""
+    until = _real.monotonic() + _PATIENCE
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = DELETE")
+        except sqlite3.OperationalError:
+            if _real.monotonic() > until:
+                raise
+            _real.sleep(_PATIENCE / 100)
+        else:
+            return
 
 
 def _write(path: Path, recording: Recording, batches: Iterable[list[ev.AnyRecord]], *, large: bool) -> None:
