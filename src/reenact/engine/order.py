@@ -302,12 +302,12 @@ class Order:
             left = None if seconds is None else seconds - (_real.monotonic_ns() - began) / 1e9
             if left is not None and left <= 0:
                 return strand.take()
-            patience = self._patience()
+            patience = self._until_it_looks()
             if strand.wait(patience if left is None else min(patience, left)) or self._over:
                 return True
             self.press()
 
-    def _patience(self) -> float:
+    def _until_it_looks(self) -> float:
         """For how long (s) a strand waits before it looks. Of many a few at a time look: they have one interpreter."""
         self._looks += 1
         return PATIENCE * (1 + self._looks % max(1, self._strands // _LOOKERS))
