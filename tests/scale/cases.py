@@ -7,7 +7,7 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -71,10 +71,14 @@ class Place:
         self.bench = Bench(folder)
         self.folder = folder
 
-    def bare(self, program: str, *args: object, env: dict[str, str], inside: Sequence[str] = ()) -> Ran:
-        """The program without us."""
-        words = [*inside, sys.executable, self.bench.write(program), *map(str, args)]
-        return watched(words, self.folder, environment(self.folder, env))
+    def bare(self, program: str, *args: object, env: dict[str, str]) -> Ran:
+        """The program without us. What it makes is gone when it is recorded."""
+        words = [sys.executable, self.bench.write(program), *map(str, args)]
+        before = {*self.folder.iterdir()}
+        ran = watched(words, self.folder, environment(self.folder, env))
+        for made in {*self.folder.iterdir()} - before:
+            made.unlink()
+        return ran
 
     def recorded(self, program: str, *args: object, env: dict[str, str], store: Path | None = None) -> Ran:
         """The same, recorded."""
@@ -295,10 +299,9 @@ def closes(how: str) -> Case:
         row, place = Row(f"a program that closes descriptors ({how})"), Place(folder)
         with Server() as server:
             env = {"URL": server.url}
-            bare = place.bare(programs.CLOSES, how, env=env)
-            for file in folder.glob("mine-*"):
-                file.unlink()
-            row.same(bare, recorded := place.recorded(programs.CLOSES, how, env=env))
+            row.same(
+                place.bare(programs.CLOSES, how, env=env), recorded := place.recorded(programs.CLOSES, how, env=env)
+            )
         if how == "in C":
             row.expect("the tape ends here" in recorded.stderr, f"it is not told: {recorded.stderr}")
         place.check(row, whole=how not in ("in C", "by another"))
@@ -314,9 +317,10 @@ def a_clock_that_goes_back(folder: Path, _size: Size) -> Row:
     with Server() as server:
         env = {"URL": server.url, "LD_PRELOAD": str(shim), "JUMPED": str(folder / "jumped")}
         bare = place.bare(programs.CLOCKS, env=env)
-        (folder / "jumped").unlink()
         first = place.recorded(programs.CLOCKS, env=env)
-        second = place.recorded(programs.CLOCKS, env=env)  # begins a day before the first
+
+        # the clock stays where it is, so this one begins a day before the first
+        second = place.recorded(programs.CLOCKS, env=env)
     row.same(bare, first)
     row.expect(second.status == 0, second.stderr)
     for run in place.bench.store.ids():

@@ -151,7 +151,7 @@ FORKS = """
             with sqlite3.connect("of-a-child.db") as db:
                 db.execute("CREATE TABLE t (a)")
             os._exit(child(0))
-        raise ValueError("the child ends")
+        sys.exit("the child ends")
     for n in range(5):
         print(n, child(n), client.get(url).text, flush=True)
     stop, forked = threading.Event(), []

@@ -17,6 +17,7 @@ from reenact import _real
 PATIENCE = 0.05
 _PATIENCE_NS = 50_000_000
 _BUSY_NS = 1_000_000_000
+_LOOKERS = 16  # so many strands look as often as each of a few does
 _STARVED = 10  # one who runs is taken to have had a processor for so small a part of the time at least
 _LAST_RESORT_NS = 3_000_000_000
 _HOPELESS_NS = 30_000_000_000
@@ -111,6 +112,7 @@ class Order:
         self._sampled = 0
         self._held_since = self._held_from = 0
         self._sample: tuple[int, Strand | None, str] = (-1, None, "")
+        self._strands = self._looks = 0
         self._alone = False
         self.lone: Strand | None = None
         self.cursor = 0
@@ -123,7 +125,7 @@ class Order:
     def count(self, strands: int) -> None:
         """How many strands the run has now."""
         with self._lock:
-            self._alone = strands == 1
+            self._strands, self._alone = strands, strands == 1
             self._give(self._running)
 
     def has(self, strand: Strand) -> bool:
@@ -300,9 +302,15 @@ class Order:
             left = None if seconds is None else seconds - (_real.monotonic_ns() - began) / 1e9
             if left is not None and left <= 0:
                 return strand.take()
-            if strand.wait(PATIENCE if left is None else min(PATIENCE, left)) or self._over:
+            patience = self._until_it_looks()
+            if strand.wait(patience if left is None else min(patience, left)) or self._over:
                 return True
             self.press()
+
+    def _until_it_looks(self) -> float:
+        """For how long (s) a strand waits before it looks. Of many a few at a time look: they have one interpreter."""
+        self._looks += 1
+        return PATIENCE * (1 + self._looks % max(1, self._strands // _LOOKERS))
 
     def press(self) -> None:
         """Whoever waits looks now and then after the strand that holds the baton, and passes it by if it holds on."""
