@@ -20,6 +20,8 @@ from reenact.tape.whole import whole
 
 Count = Callable[[Recording], Mapping[str, int]]
 
+# EXTRA: to shrink the file, VACUUM cuts it off when its journal is gone, which has to be so after a loss of power, too
+_SYNCS = "PRAGMA synchronous = EXTRA"
 _LARGE_BYTES = 64 * 1024 * 1024  # a tape beyond this is packed less closely: somebody waits for it
 
 
@@ -115,7 +117,7 @@ def outcome(recording: Recording) -> str:
 
 def _rewrite(path: Path, recording: Recording, extra: list[ev.AnyRecord]) -> None:
     with closing(sqlite3.connect(path, isolation_level=None, timeout=30)) as db:
-        db.execute("PRAGMA synchronous = FULL")
+        db.execute(_SYNCS)
         db.execute("BEGIN IMMEDIATE")
         old = [Piece(*row) for row in db.execute("SELECT id, segment, data, chain FROM piece ORDER BY id")]
         large = sum(len(piece.data) for piece in old) > _LARGE_BYTES
@@ -142,7 +144,7 @@ def finish(path: Path) -> bool:
     with closing(sqlite3.connect(path, isolation_level=None, timeout=30)) as db:
         if db.execute("PRAGMA journal_mode").fetchone() != ("wal",):
             return False
-        db.execute("PRAGMA synchronous = FULL")
+        db.execute(_SYNCS)
         _make_one_file(db)
     return True
 
