@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import subprocess
 import sys
 import tempfile
@@ -141,7 +142,7 @@ def committing(watching: Path, folder: Path, ways: int, program: str = COMMITS) 
     project = folder / "project"
     project.mkdir()
     watch, disk = Watch(watching, project, folder), Disk(project)
-    environment = {"PATH": "/usr/bin:/bin", **watch.environment()}
+    environment = {**os.environ, **watch.environment()}
     subprocess.run([sys.executable, "-c", program], cwd=project, env=environment, capture_output=True, check=True)
     return lose_power(disk, watch.ops(), ways, committed, has_all)
 

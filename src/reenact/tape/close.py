@@ -23,6 +23,8 @@ from reenact.tape.whole import whole
 Count = Callable[[Recording], Mapping[str, int]]
 
 _PATIENCE = 2.0  # seconds for which a tape that is to be closed is waited for while others read it
+# EXTRA: that its log is gone has to be so after a loss of power, too
+_SYNCS = "PRAGMA synchronous = EXTRA"
 _LARGE_BYTES = 64 * 1024 * 1024  # a tape beyond this is packed less closely: somebody waits for it
 
 
@@ -121,6 +123,7 @@ def outcome(recording: Recording) -> str:
 def _rewrite(path: Path, recording: Recording, extra: list[ev.AnyRecord]) -> None:
     """Puts a closed tape in the place of one that is not. Until that is whole, the other is as it was."""
     with replacing(path) as new, closing(sqlite3.connect(path, isolation_level=None, timeout=30)) as db:
+        db.execute(_SYNCS)
         db.execute("BEGIN IMMEDIATE")
         (size,) = db.execute("SELECT total(length(data)) FROM piece").fetchone()
         rows = db.execute("SELECT id, segment, data, chain FROM piece ORDER BY id")
