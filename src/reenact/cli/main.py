@@ -24,6 +24,7 @@ COMMANDS = {
     "runs": "List the recorded runs.",
     "show": "Show what a run did, step by step.",
     "fsck": "Check tapes from end to end, and close those of killed runs.",
+    "import": "Put cassettes of vcrpy and HAR files onto tapes.",
     "rm": "Delete the tapes of runs.",
     "demo": "See all of it on a small agent, with no network and no key.",
 }
