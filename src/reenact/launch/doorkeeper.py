@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import NoReturn
 
 from reenact.launch.invitation import Env, Invitation, search_in, turned_off, why_not
-from reenact.launch.parent import faults_told
 
 _NOT_FOUND, _NOT_RUNNABLE = 127, 126  # exit statuses of a shell (POSIX, 2.8.2)
 _OURS_TO_IGNORE = ("SIGPIPE", "SIGXFSZ", "SIGXFZ")  # what Python ignores from its start, and hands on
@@ -30,8 +29,10 @@ def main() -> NoReturn:
         sys.stderr.write(f"reenact: {error}\n")
     else:
         missing = invitation.missing
-        with faults_told(Path(invitation.tape), words[0]):
+        try:
             env |= _welcomed(invitation, words, env)
+        except Exception as error:  # noqa: BLE001  a fault of ours never reaches the agent
+            _fault(invitation, words[0], error)
     _become(words, env, missing)
 
 
@@ -44,10 +45,17 @@ def _welcomed(invitation: Invitation, words: list[str], env: Env) -> Env:
 
 
 def _declined(invitation: Invitation, why: str) -> Env:
-    told = invitation.declined()
-    told.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    told.write_text(why, encoding="utf-8")
+    from reenact.launch.gathering import decline  # noqa: PLC0415  what joins need not wait for it
+
+    decline(Path(invitation.tape), invitation.lane, why)
     return {}
+
+
+def _fault(invitation: Invitation, name: str, error: Exception) -> None:
+    from reenact.launch.parent import faults_told  # noqa: PLC0415  as above
+
+    with faults_told(Path(invitation.tape), name):
+        raise error
 
 
 def _become(words: list[str], env: Env, missing: list[str]) -> NoReturn:

@@ -9,16 +9,14 @@ import base64
 import binascii
 import os
 import re
-from pathlib import Path
 
 import msgspec
 
 from reenact import __version__
 from reenact.errors import UsageError
-from reenact.launch import command, interpreter, world
+from reenact.launch import command, interpreter, seed
 from reenact.launch.reexec import is_tooling
 from reenact.launch.sampling import is_off
-from reenact.tape.reader import folder_of
 
 JOIN = "REENACT_JOIN"
 """The environment variable that holds the invitation of a process that a recorded run starts."""
@@ -26,7 +24,6 @@ JOIN = "REENACT_JOIN"
 CHILDREN = "REENACT_CHILDREN"
 """The environment variable that keeps what is started from joining, with a value that turns things off."""
 
-SEED = "PYTHONHASHSEED"
 _NO_SITE = re.compile(r"-[a-zA-VYZ]*S")
 _ASKS_ONLY = re.compile(r"-[a-zA-VYZ]*[Vh?]|--(version|help.*)$")
 
@@ -57,9 +54,9 @@ class Invitation(msgspec.Struct, frozen=True):
 
     def variables(self, env: Env) -> Env:
         """What is added to that environment."""
-        given = env.get(SEED)
+        given = env.get(seed.NAME)
         own = msgspec.structs.replace(self, hash_seed=given, coerced="LC_CTYPE" not in env)
-        return {JOIN: msgspec.json.encode(own).decode(), SEED: world.hash_seed(given)}
+        return {JOIN: msgspec.json.encode(own).decode(), seed.NAME: seed.chosen(given)}
 
     def word(self) -> str:
         """As one word of a command line, which no shell changes anything of."""
@@ -79,13 +76,6 @@ class Invitation(msgspec.Struct, frozen=True):
         if found.reenact != __version__:
             raise ValueError(f"an invitation of reenact {found.reenact}")
         return found
-
-    def declined(self) -> Path:
-        """The file that says why nobody has come on it; an empty one, that it was for no Python."""
-        return folder_of(Path(self.tape)) / f"{self.lane}{DECLINED}"
-
-
-DECLINED = ".declined"
 
 
 def turned_off(env: Env) -> bool:
