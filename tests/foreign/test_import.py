@@ -88,7 +88,16 @@ def test_a_cassette_of_vcrpy_answers_the_program_and_becomes_a_tape(bench: Bench
     assert (done.status, done.stdout) == (0, b"first\nsecond\nthird\n"), done.stderr.decode()
     assert b"answered 3 of 3 exchanges" in done.stderr
     run = kept(bench, before)
-    run.reproduced()
+    verified = run.verify()
+    assert (verified.passed, verified.boundaries[1:], verified.document["drifts"]) == (
+        True,
+        (len(run.tape.events),) * 2,
+        {},
+    )
+    assert run.replay().stdout == done.stdout
+    assert [note.text for note, _ in run.tape.notes] == [
+        f"its HTTP was answered by {found['run']}, which another tool has recorded"
+    ]
     assert [event.name for event in run.http] == [f"POST {bench.url['OPENAI_BASE_URL']}/chat/completions"] * 3  # type: ignore[attr-defined]
     for path in (bench.store.path(found["run"]), run.path):
         assert b"sk-very-secret-key" not in everything(bench, path)
@@ -239,7 +248,7 @@ for _ in range(2):
     done = reenact(bench, "replay", found["run"], "--", "agent.py")
     assert (done.status, done.stdout) == (0, "first\nzweitens: ü\n".encode()), done.stderr.decode()
     (name,) = set(bench.store.ids()) - before
-    assert Run(bench, bench.store.path(name), Done(0, done.stdout, b"")).verified()
+    assert Run(bench, bench.store.path(name), Done(0, done.stdout, b"")).verify().passed
     assert b"sk-very-secret-key" not in everything(bench, bench.store.path(found["run"]))
 
 

@@ -86,6 +86,7 @@ NOT = {
     "traced": ("show(['bash', '-xc', typed])", "an option of `bash` in front of it is not known"),
     "a loop of the shell": ("show(['bash', '-c', f'for i in 1; do {typed} $i; done'])", "is not plain enough"),
     "aliases": ("show(['sh', '-c', f'alias python=false; {typed}'])", "may make it another program"),
+    "a prompt that shows": ("show(['bash', '-c', f'set -x; {typed}'])", "or show what we add"),
     "a login shell's": (
         "show(['bash', '-lc', 'cd .; python worker.py'], env=os.environ | {'PATH': '/nowhere:/usr/bin:/bin'})",
         "",
@@ -138,7 +139,7 @@ def environment(folder: Path) -> Path:
     here = Path(sysconfig.get_path("purelib"))
     shutil.copy(here / "reenact.pth", packages)
     shutil.copytree(*(each / f"reenact-{reenact.__version__}.dist-info" for each in (here, packages)))
-    (packages / "there.pth").write_text(f"{Path(reenact.__file__).parents[1]}\n{here}\n", encoding="utf-8")
+    (packages / "a.pth").write_text(f"{Path(reenact.__file__).parents[1]}\n{here}\n", encoding="utf-8")
     return folder
 
 

@@ -30,6 +30,8 @@ def command(run: str, words: tuple[str, ...], store_dir: str | None, *, quiet: b
     reenact replay last
     reenact replay cassette-7f3a -- agent.py --city Oslo
     """  # noqa: D301  \b tells click not to wrap
+    if by_url and not words:
+        raise click.UsageError("--by-url is for a program that an imported run answers: -- SCRIPT")
     if words:
         _answered(run, words, store_dir, quiet=quiet, by_url=by_url)
     from reenact.cli.rerun import rerun

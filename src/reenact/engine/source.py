@@ -98,4 +98,6 @@ def _without_port(url: str) -> str:
     scheme, _, rest = url.partition("://")
     host, slash, path = rest.partition("/")
     host = host.removesuffix({"http": ":80", "https": ":443"}.get(scheme, ":"))
-    return f"{scheme}://{host}/{path}" if slash or "?" not in host else url
+    if not slash and "?" in host:
+        return url
+    return f"{scheme}://{host}/{path}"

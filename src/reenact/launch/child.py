@@ -22,8 +22,8 @@ from reenact.engine.lane import MUTED, enter
 from reenact.engine.session import Birth, Session
 from reenact.engine.side.traffic import SideTraffic
 from reenact.engine.source import Source
+from reenact.launch import entry, running
 from reenact.launch import manifest as manifests
-from reenact.launch import running
 from reenact.launch.enclosure import Enclosed, cut_off
 from reenact.launch.settings import Settings
 from reenact.launch.spec import SPEC, Report, Spec
@@ -41,6 +41,8 @@ from reenact.tape.reader import Recording, read
 from reenact.tape.redact import secrets_of
 from reenact.tape.whole import process
 from reenact.tape.writer import TapeWriter
+
+ANSWERED = "its HTTP was answered by {}, which another tool has recorded"
 
 
 def start(text: str) -> None:
@@ -123,7 +125,9 @@ def session_of(spec: Spec) -> Session:
         session.run_id = Path(spec.tape).stem
         look(session, spec)
         if spec.answers:
-            session.source = Source(read(Path(spec.answers)), _rules(spec), by_url=spec.by_url)
+            imported = read(Path(spec.answers))
+            session.source = Source(imported, _rules(spec), by_url=spec.by_url)
+            session.note(entry.ANSWERED, ANSWERED.format(imported.path.stem))
             running.begin(session, Path(spec.report))
         return session
     run = read(Path(spec.tape))

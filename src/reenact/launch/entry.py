@@ -25,6 +25,9 @@ _IMPORT = "import:"
 IMPORTED = "import"
 """The slug of what a tape says of the file that it was imported from."""
 
+ANSWERED = "answered"
+"""The slug of what a tape says of the imported run that its answers are from."""
+
 
 def name_of(function: Callable[..., Any]) -> str:
     """`module:qualified.name`. Of a callable object, which cannot be found again, that of its class."""

@@ -7,6 +7,7 @@ looks when it is started. No other program sees that it is recorded, but for tho
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,12 +28,9 @@ NOWHERE = (0, 0)  # where nobody sees what is written
 _DOORKEEPER = ("-E", "-P", "-m", "reenact.launch.doorkeeper")
 _MAKE_IT_ANOTHER = frozenset(("source", ".", "unset", "conda", "mamba", "pyenv"))
 _MAKE_IT_ANYTHING = frozenset(("eval", "alias"))
-_HARMLESS_SETS = frozenset(
-    ("-e", "-u", "-o", "-eu", "-ue", "-f", "-m", "-euo", "-eo", "-uo", "pipefail", "errexit", "nounset")
-)
+_HARMLESS_SET = re.compile(r"[-+][befhmu]*o?|pipefail|errexit|nounset|noglob")
 
-NOT_FOUND = fronts.NOT_PLAIN
-MADE_ANYTHING = "what stands before it in its command line may make it another program"
+MADE_ANYTHING = "what stands before it in its command line may make it another program, or show what we add"
 
 
 class Inviting:
@@ -101,7 +99,7 @@ class _Party:
         text, *rest = start.words
         name = Path(os.fsdecode(start.executable or "sh")).name
         if name not in fronts.SHELLS:
-            self._missed(NOT_FOUND, text)
+            self._missed(fronts.NOT_PLAIN, text)
             return Joined(start, [], self._why)
         shown = [os.fsdecode(start.executable or "/bin/sh"), *rest[:1]]
         altered, statuses = self._line(text, cwd, shown, sure=not fronts.reads_first(name, self._env))
@@ -121,7 +119,7 @@ class _Party:
         """
         found = shell.commands(text)
         if found is None:
-            self._missed(NOT_FOUND, text)
+            self._missed(fronts.NOT_PLAIN, text)
             return text, fronts.NONE
         pieces, end, statuses = [], 0, fronts.NONE
         for simple in found:
@@ -215,7 +213,7 @@ def _changes(simple: Simple, name: str | None) -> bool:
 
 def _is_harmless(words: Iterable[Word]) -> bool:
     """Whether `set` with these words changes neither what is started nor what is shown of it."""
-    return all(word.value in _HARMLESS_SETS for word in words)
+    return all(_HARMLESS_SET.fullmatch(word.value or "") for word in words)
 
 
 def _typed(edit: _Edit) -> str:
