@@ -5,11 +5,19 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from reenact.engine.normalize import SHIPPED, pointer
+from reenact.engine.source import Source
+from reenact.errors import MissingExtraError
+from reenact.foreign import onto, yaml
+from reenact.foreign.exchange import Answer, Exchange, Found
+from reenact.seams.http.exchange import request
+from reenact.tape.store import Store
 from reenact.testing import ModelServer, Say, Script
 from tests.runs import Bench, Done, Run, settings
 
@@ -417,3 +425,34 @@ except BaseException as error:
     assert b"none of the imported exchanges is of this method and URL" in b" ".join(done.stderr.split())
     (sealed.folder / "agent.py").write_text("print()", encoding="utf-8")
     assert b"audit hook" in reenact(sealed, "replay", found["run"], "--", "agent.py").stderr
+
+
+def test_without_a_library_for_yaml_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'reenact\[import\]'"):
+        yaml.load(b"interactions: []")
+
+
+def test_a_source_knows_what_is_alike(tmp_path: Path) -> None:
+    asked = [
+        Exchange(
+            "POST", "https://h.example/a?b=1", (("x", "1"),), b'{"a": 1, "b": [2]}', Answer(200, "OK", (), b"first")
+        ),
+        Exchange("post", "https://h.example:443/a?b=1", (), b'{"b":[2],"a":1}', Answer(200, "OK", (), b"second")),
+        Exchange("POST", "https://h.example/a?b=1", (), b'{"a":1,"b":[2],"id":"x7"}', Answer(200, "OK", (), b"third")),
+    ]
+    tape = onto.keep(Found("HAR", asked), Path("some.har"), Store(tmp_path))
+    call = request("POST", "https://h.example/a?b=1", [("x", "2")], b'{"a":1,"b":[2]}')
+
+    def answers(source: Source) -> list[int | None]:
+        return [found.id if found is not None else None for found in (source.take(call) for _ in range(4))]
+
+    assert answers(Source(tape, SHIPPED)) == [0, 1, None, None]
+    assert answers(Source(tape, (*SHIPPED, pointer("/id")))) == [0, 1, 2, None]
+    assert answers(Source(tape, SHIPPED, by_url=True)) == [0, 1, 2, None]
+    source = Source(tape, SHIPPED)
+    assert [event.id for event in source.unasked()] == [0, 1, 2]
+    other = request("POST", "https://h.example/a?b=1", [], b'{"a":2,"b":[2]}')
+    assert (source.take(other), source.refuse("0", other).event) == (None, 0)
+    elsewhere = request("POST", "https://h.example/c", [], b"")
+    assert (source.take(elsewhere), source.refuse("0", elsewhere).event) == (None, None)
