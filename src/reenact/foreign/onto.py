@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Iterator
@@ -56,11 +57,9 @@ def keep(found: Found, source: Path, store: Store, name: str | None = None) -> R
         entry=entry.imported(source.name),
     )
     try:
-        writer = TapeWriter.create(path, run_id, name, started)
-        with writer.in_no_hurry():
+        with contextlib.closing(TapeWriter.create(path, run_id, name, started)) as writer, writer.in_no_hurry():
             writer.add(ev.Start(manifests.encode(manifest)))
             _Tape(writer).keep(found)
-        writer.close()
         return closing.close(path, 0)
     except BaseException:
         store.remove(path)
@@ -84,16 +83,16 @@ class _Tape:
         self._writer.add(ev.Note(entry.IMPORTED, NO_CLOCK.format(sort=found.sort), -1))
         first = min((each.began for each in found.exchanges if each.began is not None), default=0)
         for number, each in enumerate(found.exchanges, 1):
-            self._exchange(each, first)
+            try:
+                self._exchange(each, first)
+            except ValueError as error:
+                raise ForeignError(f"exchange {number}: its URL cannot be read: {error}") from error
             if each.why:
                 self._writer.add(ev.Note(entry.IMPORTED, f"{number} of {len(found.exchanges)}: {each.why}", -1))
         self._writer.add(ev.Ended(self._at, None))
 
     def _exchange(self, exchange: Exchange, first: int) -> None:
-        try:
-            call = request(exchange.method, exchange.url, exchange.headers, self._clean(exchange.body))
-        except ValueError as error:
-            raise ForeignError(f"exchange {self._events + 1}: {exchange.url!r} is no URL: {error}") from error
+        call = request(exchange.method, exchange.url, exchange.headers, self._clean(exchange.body))
         at = min(exchange.began - first, _LATEST) if exchange.began is not None else self._at
         number = self._began(call, at)
         answer = exchange.answer

@@ -197,7 +197,8 @@ def behind(words: Sequence[Word], cwd: str, env: dict[str, str], *, line: bool =
     seen = Seen(words, cwd, env.get("PATH", os.defpath))
     while not seen.why and seen.at < len(words):
         name = words[seen.at].value
-        if name is None or not _step(seen, Path(name).name, env, line=line):
+        further = _step(seen, Path(name).name, env, line=line) if name is not None else _unknown(seen, "")
+        if not further:
             break
     return seen
 
@@ -252,7 +253,7 @@ def _unknown(seen: Seen, name: str) -> bool:
     """Nothing is known of what is behind, which is told where that looks like a Python."""
     if not any(map(_names_python, seen.words[seen.at + 1 :])):
         return False
-    expanded = any(word.value is None for word in seen.words[seen.at + 1 :])
+    expanded = any(word.value is None for word in seen.words[seen.at :])
     return _stop(seen, EXPANDED if expanded else OPTION_UNKNOWN.format(name=name))
 
 
