@@ -4,7 +4,8 @@
     |- UsageError            the command or call cannot be carried out as asked (exit status 2)
     |  |- RunNotFoundError   no run of that name in the store
     |  |- ArgumentError      what a recorded function was given cannot be kept, or made again
-    |  `- MissingExtraError  a library is needed that is not installed
+    |  |- MissingExtraError  a library is needed that is not installed
+    |  `- ForeignError       a file of another tool cannot be imported
     |- TapeError             a tape cannot be used (exit status 2)
     |  |- TapeCorruptError   its bytes are not what was written
     |  |- TapeUnwrittenError  it could not be written, or not be closed
@@ -52,6 +53,12 @@ class MissingExtraError(UsageError):
 
     def __init__(self, library: str, extra: str) -> None:
         super().__init__(f"{library} is not installed; install it with: pip install 'reenact[{extra}]'")
+
+
+class ForeignError(UsageError):
+    """A file that another tool has made is not as it should be, or of no sort that can be read."""
+
+    slug = "import"
 
 
 class TapeError(ReenactError):

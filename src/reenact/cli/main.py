@@ -25,6 +25,7 @@ COMMANDS = {
     "runs": "List the recorded runs.",
     "show": "Show what a run did, step by step.",
     "fsck": "Check tapes from end to end, and close those of killed runs.",
+    "import": "Put cassettes of vcrpy and HAR files onto tapes.",
     "sign": "Sign tapes with a key, so that nobody else can change them unnoticed.",
     "keygen": "Make a key to sign tapes with.",
     "rm": "Delete the tapes of runs.",

@@ -29,6 +29,7 @@ _SHALLOW = "variables: the run was recorded without --deep"
 def diagnose(recording: Recording, waiting: Callable[[float], None] | None = None) -> Diagnosis:
     """What its tape tells, and what replays of it show."""
     manifest = manifests.decode(recording.manifest)
+    launcher.check_program(manifest)
     deep = LOCALS_SALT in recording.snapshots
     together = whole(recording)
     found = tape.findings(together)

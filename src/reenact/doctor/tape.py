@@ -11,6 +11,7 @@ from reenact.engine.divergence import Site
 from reenact.launch import manifest as manifests
 from reenact.launch import world
 from reenact.launch.ending import gone
+from reenact.launch.entry import ANSWERED
 from reenact.report.note import MEANING, last_line
 from reenact.tape.event import Kind, SiteNamed
 from reenact.tape.reader import Recording
@@ -43,7 +44,7 @@ NOTED: Final = {
     "file": _Noted(Severity.MAY, "Keep the file as it is as long as the tape is used."),
     "process": _Noted(Severity.NOTE, "Nothing, unless you want to see it: each has a tape of its own, to be read."),
 }
-NEWS: Final = ("explored",)  # tells where a tape comes from, and is no finding
+NEWS: Final = ("explored", ANSWERED)  # tells where a tape comes from, and is no finding
 _ADDRESS: Final = re.compile(rb"(?<= at )0x[0-9a-f]{6,16}\b|\b0x(?:7[0-9a-f]|5[56])[0-9a-f]{10}\b")
 _SHOWN: Final = 40  # bytes around an address
 

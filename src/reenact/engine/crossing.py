@@ -116,6 +116,16 @@ class Crossing:
                 session.latch(divergence)
         raise DivergenceError("the tape holds no answer to this call")
 
+    @staticmethod
+    def begun(lane: Lane, call: Call) -> int:
+        """The number of an event that begins now, on disk, of which nothing leaves (recording)."""
+        session = lane.session
+        assert session is not None  # noqa: S101  as in `begin`
+        _comes(lane, session)
+        number = _began(session, lane, call)
+        session.commit()
+        return number
+
     # Pulling
 
     def pull(self, perform: Callable[[], Answer]) -> Answer:

@@ -27,6 +27,7 @@ from reenact.engine.place import NAMES, Place, agent_place, name_of
 from reenact.engine.plan import RECORD, Plan
 from reenact.engine.reorder import Reordered
 from reenact.engine.side.traffic import SideTraffic
+from reenact.engine.source import Source
 from reenact.errors import DivergenceError, TapeError
 from reenact.tape import event as ev
 from reenact.tape.delta import Bodies
@@ -88,6 +89,7 @@ class Session:
 
     run_id = ""
     secrets: tuple[bytes, ...] = ()
+    source: Source | None = None  # what answers the program's HTTP, while all else is recorded
 
     def __init__(  # noqa: PLR0915  all that a session is
         self,

@@ -21,9 +21,10 @@ from reenact.engine.failure import encode
 from reenact.engine.lane import MUTED, enter
 from reenact.engine.session import Birth, Session, nobody
 from reenact.engine.side.traffic import SideTraffic
+from reenact.engine.source import Source
+from reenact.launch import entry, running
 from reenact.launch import manifest as manifests
-from reenact.launch import running
-from reenact.launch.enclosure import Enclosed
+from reenact.launch.enclosure import Enclosed, cut_off
 from reenact.launch.settings import Settings
 from reenact.launch.slip import Slip
 from reenact.launch.spec import SPEC, Report, Spec
@@ -41,6 +42,8 @@ from reenact.tape.reader import Recording, read
 from reenact.tape.redact import secrets_of
 from reenact.tape.whole import process
 from reenact.tape.writer import TapeWriter
+
+ANSWERED = "its HTTP was answered by {}, which another tool has recorded"
 
 
 def start(text: str) -> None:
@@ -69,6 +72,7 @@ def begin_program(session: Session, spec: Spec, store: Path, seed: str) -> Files
     hide(store)
     workspace = Workspace.enter(tape, Path(spec.report).parent) if tape is not None else None
     served = workspace.served() if workspace is not None else None
+    closed = session.source is not None and cut_off()
     files = Files(session, store, served) if session.recording else None
     attend(session, files or served)
 
@@ -77,6 +81,8 @@ def begin_program(session: Session, spec: Spec, store: Path, seed: str) -> Files
             finish_replay(session, spec, last_error(), workspace)
         if files is not None:
             finish_recording(session, files)
+        if session.source is not None:
+            _report_answered(session, spec, closed=closed)
 
     finish = once_here(end)
     # Registered first, so called last, after everything that the program registers
@@ -127,6 +133,11 @@ def session_of(spec: Spec) -> Session:
         session.side = SideTraffic(spec.side_traffic)
         session.run_id = Path(spec.tape).stem
         look(session, spec)
+        if spec.answers:
+            imported = read(Path(spec.answers))
+            session.source = Source(imported, _rules(spec), by_url=spec.by_url)
+            session.note(entry.ANSWERED, ANSWERED.format(imported.path.stem))
+            running.begin(session, Path(spec.report))
         return session
     run = read(Path(spec.tape))
     tape = process(run, spec.process)
@@ -138,9 +149,7 @@ def session_of(spec: Spec) -> Session:
 
 def replaying(spec: Spec, tape: Recording, birth: Birth | None = None) -> Session:
     """A session that replays what is on `tape`, as `spec` asks; `birth` is that of a process of a run."""
-    settings = Settings(Path(spec.project) if spec.project else None, msgspec.json.decode(spec.settings or "{}"))
-    with settings.importable():
-        rules = normalize.load(settings.table)
+    rules = _rules(spec)
     if spec.schedule is not None:
         writer = TapeWriter.resume(Path(spec.onto), spec.last_piece)
         session = Session(plans.explore(tape, spec.schedule), writer, rules)
@@ -151,6 +160,13 @@ def replaying(spec: Spec, tape: Recording, birth: Birth | None = None) -> Sessio
     session.side = SideTraffic(spec.side_traffic)
     look(session, spec)
     return session
+
+
+def _rules(spec: Spec) -> tuple[normalize.Normalizer, ...]:
+    """The normalizers of the project."""
+    settings = Settings(Path(spec.project) if spec.project else None, msgspec.json.decode(spec.settings or "{}"))
+    with settings.importable():
+        return normalize.load(settings.table)
 
 
 def look(session: Session, spec: Spec) -> None:
@@ -191,7 +207,7 @@ def begin(
 def take_up(session: Session) -> None:
     """The session has this process from here on."""
     tape = session.plan.prefix
-    watch(session, closed=tape is not None)
+    watch(session, closed=tape is not None or session.source is not None)
     pid = _real.getpid() if tape is None else int(tape.snapshots.get("pid", b"-1"))
     session.keep(Snapshot("pid", str(pid).encode()))
     session.recorded_pid = pid
@@ -268,6 +284,17 @@ def finish_recording(session: Session, files: Files | None) -> None:
         if session.faults and session.found is nobody:
             with contextlib.suppress(OSError):
                 faults_beside(session.writer.path).write_text("\n".join(session.faults), encoding="utf-8")
+
+
+def _report_answered(session: Session, spec: Spec, *, closed: bool) -> None:
+    """Tells how far imported exchanges have answered what was recorded."""
+    source = session.source
+    assert source is not None  # noqa: S101  callers have asked
+    unasked = [event.id for event in source.unasked()]
+    found = Report(source.answered, divergences=list(session.divergences), faults=session.faults, unasked=unasked)
+    found.begun = found.complete = True
+    found.enclosed = closed
+    running.end(Path(spec.report), found)
 
 
 def finish_replay(session: Session, spec: Spec, error: Failed | None, workspace: Workspace | None = None) -> None:

@@ -92,6 +92,16 @@ def started(words: Sequence[str], executable: str | None, search: str, cwd: str)
     return Command(str(python), *split((*shebang[1:], str(found), *words[1:]))) if python is not None else None
 
 
+def names_interpreter(name: str) -> bool:
+    """Whether a program of this name is a Python."""
+    return _INTERPRETER.match(Path(name).name) is not None
+
+
+def is_script(path: Path) -> bool:
+    """Whether the first line of a file says that it is run by a Python."""
+    return bool(_shebang(path))
+
+
 def _found(name: str, search: str, cwd: str) -> Path | None:
     if os.sep in name:
         path = Path(cwd, name)

@@ -68,6 +68,21 @@ def enclose(folders: Iterable[str], scratch: Path, kept: Iterable[Path]) -> Encl
     return enclosed
 
 
+def cut_off() -> bool:
+    """Takes the network from this process and all that it starts; whether the kernel does that.
+
+    To be called while the process has one thread.
+    """
+    if sys.platform != "linux":
+        return False
+    try:
+        _unshare(_NEWNET)
+        _raise_loopback()
+    except OSError:
+        return False
+    return True
+
+
 def enclose_again(enclosed: Enclosed, scratch: Path, kept: Iterable[Path]) -> Enclosed:
     """Gives this process, which was started in a closed world, the same folders as they were, to change by itself.
 

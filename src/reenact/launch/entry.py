@@ -20,6 +20,13 @@ from reenact.launch.manifest import Manifest
 _MAIN = "__main__"
 _BLOCK = "block:"
 _PROCESS = "process:"
+_IMPORT = "import:"
+
+IMPORTED = "import"
+"""The slug of what a tape says of the file that it was imported from."""
+
+ANSWERED = "answered"
+"""The slug of what a tape says of the imported run that its answers are from."""
 
 
 def name_of(function: Callable[..., Any]) -> str:
@@ -38,6 +45,16 @@ def process(name: str) -> str:
     return f"{_PROCESS}{name}"
 
 
+def imported(file: str) -> str:
+    """The name of what another tool has recorded, in that file."""
+    return f"{_IMPORT}{file}"
+
+
+def is_import(entry: str) -> bool:
+    """Whether it is a recording of another tool, which names no program."""
+    return entry.startswith(_IMPORT)
+
+
 def is_process(entry: str) -> bool:
     """Whether it is a process, which is part of the run that started it."""
     return entry.startswith(_PROCESS)
@@ -50,7 +67,7 @@ def is_program(entry: str) -> bool:
 
 def is_function(entry: str) -> bool:
     """Whether the entry is a function, which can be called again by itself."""
-    return bool(entry) and not entry.startswith((_BLOCK, _PROCESS))
+    return bool(entry) and not entry.startswith((_BLOCK, _PROCESS, _IMPORT))
 
 
 def main_module() -> str:

@@ -154,7 +154,9 @@ _REFUSED = "{run} cannot be explored: {why}"
 
 def _check(recording: Recording) -> None:
     why = ""
-    if manifests.decode(recording.manifest).entry:
+    manifest = manifests.decode(recording.manifest)
+    launcher.check_program(manifest)
+    if manifest.entry:
         why = "it is a run in code. Record the program that calls it with: reenact record"
     elif not recording.closed_by_itself:
         why = "its recording was cut, and the tape does not hold how it ends"

@@ -14,19 +14,32 @@ from reenact.tape.journal import fold
 from reenact.tape.reader import Recording, folder_of, in_order_of_birth, read, records
 from reenact.tape.store import Store
 
-NOTHING = "`{name}` is not recorded itself: it was gone before reenact began in it, or could not write its tape"
+_DECLINED = ".declined"
+
+NOT_RECORDED = "`{name}` is not recorded itself: {why}"
+NOTHING = "it was gone before reenact began in it, or could not write its tape"
+
+
+def decline(tape: Path, lane: str, why: str) -> None:
+    """Leaves word beside a tape why nobody records himself on that lane; an empty one, that it was for no Python."""
+    told = folder_of(tape) / f"{lane}{_DECLINED}"
+    told.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    told.write_text(why, encoding="utf-8")
 
 
 @dataclass(slots=True)
 class Gathered:
     """`kin` is what they did, as it goes onto the run's tape; `notes` tell what does not. `taken` are their tapes.
 
-    Some `go_on` after the run.
+    `declined` says, by lane, why one does not record itself, and `refusals` are the files with that. Some `go_on` after
+    the run.
     """
 
     kin: list[Kin] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     taken: list[Path] = field(default_factory=list)
+    declined: dict[str, str] = field(default_factory=dict)
+    refusals: list[Path] = field(default_factory=list)
     go_on: bool = False
 
     def missing(self, recording: Recording) -> Iterator[Note]:
@@ -34,12 +47,17 @@ class Gathered:
         there = {one.lane for one in self.kin}
         for event, children in recording.joined.items() if not self.go_on else ():
             for child in children:
-                if child.lane not in there:
+                why = self.declined.get(child.lane, NOTHING)
+                if child.lane not in there and why:
                     name = recording.events[event].name.partition("`")[2].rstrip("`")
-                    yield Note("child", NOTHING.format(name=name), -1)
+                    yield Note("child", NOT_RECORDED.format(name=name, why=why), -1)
 
     def remove(self) -> None:
         """Their tapes are needed no more: what they hold is on the run's own."""
+        for path in self.refusals:
+            path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # there is more in it
+                path.parent.rmdir()
         for path in self.taken:
             Store(path.parent).remove_file(path)
             with contextlib.suppress(OSError):  # others in it go on
@@ -51,6 +69,8 @@ def gathered(tape: Path) -> Gathered:
     found = Gathered()
     store = Store(folder_of(tape))
     over: list[Recording] = []
+    found.refusals = sorted(store.root.glob(f"*{_DECLINED}"))
+    found.declined = {path.stem: path.read_text(encoding="utf-8", errors="replace") for path in found.refusals}
     for run_id in store.ids():
         path = store.path(run_id)
         if being_written(path):
@@ -64,6 +84,7 @@ def gathered(tape: Path) -> Gathered:
         more = gathered(one.path)
         found.kin += fold(one.main, one.name, _journal(one, more))
         found.taken = [*more.taken, *found.taken]
+        found.refusals += more.refusals
     return found
 
 

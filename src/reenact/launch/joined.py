@@ -16,7 +16,8 @@ from reenact.engine.session import Birth, Session
 from reenact.engine.side.traffic import SideTraffic
 from reenact.launch import child, command, parent, world
 from reenact.launch import manifest as manifests
-from reenact.launch.joining import NOWHERE, Invitation, identity
+from reenact.launch.invitation import Invitation
+from reenact.launch.joining import NOWHERE, identity
 from reenact.launch.spec import Spec
 from reenact.seams.patch import Patches
 from reenact.seams.system import made

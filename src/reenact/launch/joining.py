@@ -1,7 +1,7 @@
 """Lets the Pythons that a recorded run starts record themselves: what they find in their environment, and where.
 
-Whether a command is a Python that has reenact is known from looking at it. Nothing is started to find out, and no other
-program sees that it is recorded: in a command line of the shell, the variables are set for the Pythons in it alone.
+Whether a command is a Python that has reenact is known from looking at it, or is left to a doorkeeper of ours, who
+looks when it is started. No other program sees that it is recorded, but for those that do no more than start one.
 """
 
 from __future__ import annotations
@@ -9,54 +9,28 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
 from reenact import __version__
-from reenact.errors import UsageError
-from reenact.launch import command, interpreter, shell, world
-from reenact.launch.reexec import is_tooling
-from reenact.launch.sampling import is_off
+from reenact.launch import command, fronts, shell
+from reenact.launch.fronts import Seen
+from reenact.launch.invitation import Env, Invitation, turned_off, why_not
+from reenact.launch.shell import Simple, Word
 from reenact.seams.system.joining import Joined, Start
 
-JOIN = "REENACT_JOIN"
-"""The environment variable that holds the invitation of a process that a recorded run starts."""
-
-CHILDREN = "REENACT_CHILDREN"
-"""The environment variable that keeps what is started from joining, with a value that turns things off."""
-
 NOWHERE = (0, 0)  # where nobody sees what is written
-_SEED = "PYTHONHASHSEED"
-_SHELLS = ("sh", "bash", "dash", "ksh", "zsh")
-_MAKE_IT_ANOTHER = frozenset(("source", ".", "eval", "export", "set", "unset", "alias", "command", "conda", "pyenv"))
-_NO_SITE = re.compile(r"-[a-zA-VYZ]*S")
-_ASKS_ONLY = re.compile(r"-[a-zA-VYZ]*[Vh?]|--(version|help.*)$")
+_DOORKEEPER = ("-E", "-P", "-m", "reenact.launch.doorkeeper")
+_MAKE_IT_ANOTHER = frozenset(("source", ".", "unset", "conda", "mamba", "pyenv"))
+_MAKE_IT_ANYTHING = frozenset(("eval", "alias"))
+_HARMLESS_SET = re.compile(r"[-+][befhmu]*o?|pipefail|errexit|nounset|noglob")
 
-Env = dict[str, str]
-
-
-class Invitation(msgspec.Struct, frozen=True):
-    """What a process gets along. `tape` is that of the process that starts it, `lane` its main lane in there.
-
-    `run` is the id of the run that it is part of, `store` the folder of that run's tape, `began` when it began
-    (monotonic, ns). `hash_seed` is PYTHONHASHSEED as the program is to see it. `outputs` are device and number of
-    stdout and stderr of the run: by that a process knows whether its own are the same. `coerced`: it is given no
-    LC_CTYPE, and may set one itself (PEP 538).
-    """
-
-    reenact: str
-    tape: str
-    store: str
-    run: str
-    lane: str
-    began: int
-    hash_seed: str | None
-    outputs: list[tuple[int, int]]
-    deep: bool = False
-    coerced: bool = False
+MADE_ANYTHING = "what stands before it in its command line may make it another program, or show what we add"
 
 
 class Inviting:
@@ -73,82 +47,190 @@ class Inviting:
         """As `seams.system.joining.Join`."""
         given = os.environ if start.env is None else start.env
         env = {os.fsdecode(name): os.fsdecode(value) for name, value in given.items()}
-        if is_off(env) or is_off(env, CHILDREN):
+        if turned_off(env):
             return Joined(start, [])
         cwd = os.path.abspath(os.fsdecode(start.cwd or "."))  # noqa: PTH100  resolve() follows links
-        return (self._in_shell if start.shell else self._alone)(start, env, cwd, lanes)
+        party = _Party(self, lanes, env)
+        return party.in_shell(start, cwd) if start.shell else party.alone(start, cwd)
 
-    def _alone(self, start: Start, env: Env, cwd: str, lanes: Iterator[str]) -> Joined:
-        executable = os.fsdecode(start.executable) if start.executable is not None else None
-        why = _why_not(start.words, executable, env, cwd)
-        if why is None or why:
-            return Joined(start, [], why or "")
-        lane = next(lanes)
-        return Joined(replace(start, env=env | self._along(start, lane, env)), [lane])
-
-    def _in_shell(self, start: Start, env: Env, cwd: str, lanes: Iterator[str]) -> Joined:
-        text, *rest = start.words
-        plain = start.executable is None or Path(os.fsdecode(start.executable)).name in _SHELLS
-        found = shell.commands(text) if plain else None
-        if found is None:
-            return Joined(start, [], "its command line is not plain enough to find it" if "python" in text else "")
-        joined: list[str] = []
-        pieces, end, why, another = [], 0, "", False
-        for simple in found:
-            name = simple.words[0] if simple.words else None
-            another = another or not simple.words or name is None or name in _MAKE_IT_ANOTHER
-            if name == "cd" and len(simple.words) == 2 and simple.words[1] is not None:
-                cwd = os.path.join(cwd, simple.words[1])  # noqa: PTH118  it is text
-            reason = None if name is None else _why_not([word or "" for word in simple.words], None, env, cwd)
-            if reason is None:
-                continue
-            if another or _SEED in simple.sets:
-                reason = reason or "what stands before it in its command line may make it another Python"
-            if reason:
-                why = why or reason
-                continue
-            joined.append(next(lanes))
-            sets = self._along(start, joined[-1], env).items()
-            pieces += [text[end : simple.at], *(f"{key}={shlex.quote(value)} " for key, value in sets)]
-            end = simple.at
-        if not joined:
-            return Joined(start, [], why)
-        altered = "".join([*pieces, text[end:]])
-        args = [altered, *rest] if rest else altered
-        return Joined(replace(start, args=args), joined, why, whole=len(found) == 1)
-
-    def _along(self, start: Start, lane: str, env: Env) -> Env:
-        given = env.get(_SEED)
+    def to(self, lane: str) -> Invitation:
+        """An invitation to that lane."""
         outputs = [identity(1), identity(2)]
-        invitation = Invitation(
-            __version__,
-            str(self._tape),
-            str(self._store),
-            self._run,
-            lane,
-            self._began,
-            given,
-            outputs,
-            deep=self._deep,
-            coerced="LC_CTYPE" not in env,
-        )
-        return {JOIN: msgspec.json.encode(invitation).decode(), _SEED: world.hash_seed(given)}
+        tape, store = str(self._tape), str(self._store)
+        return Invitation(__version__, tape, store, self._run, lane, self._began, outputs, deep=self._deep)
 
 
-def _why_not(words: list[str], executable: str | None, env: Env, cwd: str) -> str | None:
-    """Why a child that is started so does not join; empty if it does, None for another program than a Python."""
-    try:
-        found = command.started(words, executable, env.get("PATH", os.defpath), cwd)
-    except UsageError:
-        asks = any(map(_ASKS_ONLY.match, words[1:]))
-        return None if asks else "what it runs comes from its standard input"
-    if found is None:
-        return None
-    if is_tooling(list(found.target)):
-        return "reenact and pip are never recorded"
-    if any(map(_NO_SITE.match, found.flags)):
-        return "with -S, Python does not read reenact's start-up hook"
-    return interpreter.lacks(found.python)
+class _Edit(NamedTuple):
+    """Before the word of that number come these; or that one is another."""
+
+    word: int
+    before: Sequence[str] = ()
+    instead: str | None = None
+
+
+class _Party:
+    """The Pythons that one child is, or starts: those that join, on which lanes, and why others do not."""
+
+    def __init__(self, inviting: Inviting, lanes: Iterator[str], env: Env) -> None:
+        self._inviting = inviting
+        self._free = lanes
+        self._env = env
+        self._why = ""
+        self._lanes: list[str] = []
+
+    def alone(self, start: Start, cwd: str) -> Joined:
+        """A child that is started by its words."""
+        words = start.words
+        executable = os.fsdecode(start.executable) if start.executable is not None else None
+        edits, statuses = self._command(list(map(shell.word, words)), cwd, executable)
+        for edit in edits:
+            if edit.instead is not None:
+                words[edit.word] = edit.instead
+            elif edit.word == 0:
+                start = replace(start, env=self._env | dict(_pair(word) for word in edit.before))
+            else:
+                words[edit.word : edit.word] = edit.before
+        if words != start.words:
+            start = replace(start, args=words)
+        return Joined(start, self._lanes, self._why, statuses)
+
+    def in_shell(self, start: Start, cwd: str) -> Joined:
+        """A child that is a command line of the shell."""
+        text, *rest = start.words
+        name = Path(os.fsdecode(start.executable or "sh")).name
+        if name not in fronts.SHELLS:
+            self._missed(fronts.NOT_PLAIN, text)
+            return Joined(start, [], self._why)
+        shown = [os.fsdecode(start.executable or "/bin/sh"), *rest[:1]]
+        altered, statuses = self._line(text, cwd, shown, sure=not fronts.reads_first(name, self._env))
+        if self._lanes:
+            start = replace(start, args=[altered, *rest] if rest else altered)
+        return Joined(start, self._lanes, self._why, statuses)
+
+    def _missed(self, why: str, text: str) -> None:
+        """A Python may be missed, if the text has to do with one."""
+        if fronts.mentions_python(text):
+            self._why = self._why or why
+
+    def _line(self, text: str, cwd: str, shown: list[str], *, sure: bool = True) -> tuple[str, range]:
+        """A command line as it has to be; and the exit statuses that are a Python's.
+
+        `shown` is the shell, and what it calls itself where that is another name.
+        """
+        found = shell.commands(text)
+        if found is None:
+            self._missed(fronts.NOT_PLAIN, text)
+            return text, fronts.NONE
+        pieces, end, statuses = [], 0, fronts.NONE
+        for simple in found:
+            words = simple.words
+            name = words[0].value if words else None
+            if name in _MAKE_IT_ANYTHING or (name == "set" and not _is_harmless(words[1:])):
+                self._missed(MADE_ANYTHING, text[end:])
+                break
+            if name == "cd" and len(words) == 2 and words[1].value is not None:
+                cwd = os.path.join(cwd, words[1].value)  # noqa: PTH118  it is text
+            if name is not None:
+                missing = [shown[0], "-c", "\n" * text.count("\n", 0, words[0].at) + shlex.quote(name), *shown[1:]]
+                edits, statuses = self._command(words, cwd, sure=sure and not _decides(simple), missing=missing)
+                for edit in edits:
+                    word = words[edit.word]
+                    pieces += [text[end : word.at], _typed(edit)]
+                    end = word.at if edit.instead is None else word.end
+            sure = sure and not _changes(simple, name)
+        if len(found) != 1 or found[0].operator == "&":
+            statuses = fronts.NONE
+        return "".join([*pieces, text[end:]]), fronts.both(statuses, fronts.OF_SHELL)
+
+    def _command(
+        self,
+        words: list[Word],
+        cwd: str,
+        executable: str | None = None,
+        *,
+        sure: bool = True,
+        missing: Sequence[str] = (),
+    ) -> tuple[list[_Edit], range]:
+        """What is to be changed of a command, so that the Python in it joins; and the exit statuses that are its.
+
+        One of a shell says by `missing` that it is not there.
+        """
+        seen = fronts.behind(words if executable is None else (), cwd, self._env, line=bool(missing))
+        if executable is not None:
+            seen.words = words  # which need not be those of a program of that name
+        sure = sure and seen.sure
+        if seen.why:
+            self._why = self._why or seen.why
+            return [], fronts.NONE
+        if seen.text >= 0:
+            text = words[seen.text].value or ""
+            altered, statuses = self._line(text, seen.cwd, seen.shown, sure=sure)
+            edits = [_Edit(seen.text, instead=altered)] if altered != text else []
+            return edits, fronts.both(statuses, seen.statuses)
+        if not seen.own or not seen.own[0]:
+            return [], fronts.NONE
+        if sure:
+            at, before = seen.since, self._invited(seen, executable if seen.at == 0 else None)
+        else:
+            at, before = seen.at, self._asked(seen, missing if seen.at == 0 else ())
+        return [_Edit(at, before)] if before else [], seen.statuses
+
+    def _invited(self, seen: Seen, executable: str | None) -> list[str]:
+        """What stands before a program that is known: variables for it; nothing where it does not join."""
+        why = why_not(seen.own, executable, seen.search, seen.cwd)
+        if why != "":
+            self._why = self._why or why or ""
+            return []
+        variables = [f"{name}={value}" for name, value in self._next().variables(self._env).items()]
+        return variables if seen.since == 0 or seen.within_env else ["env", *variables]
+
+    def _asked(self, seen: Seen, missing: Sequence[str]) -> list[str]:
+        """As `_invited`, of one that is known only when it is started: the doorkeeper, who decides it then."""
+        named = command.names_interpreter(seen.own[0]) or seen.runner
+        if not named and why_not(seen.own, None, seen.search, seen.cwd) is None:
+            return []
+        invitation = msgspec.structs.replace(self._next(), missing=list(missing))
+        return [sys.executable, *_DOORKEEPER, invitation.word(), *(["python"] if seen.python else [])]
+
+    def _next(self) -> Invitation:
+        self._lanes.append(next(self._free))
+        return self._inviting.to(self._lanes[-1])
+
+
+def _decides(simple: Simple) -> bool:
+    """Whether variables are set for a command by which it may be started otherwise."""
+    return any(name.startswith(fronts.DECIDE) for name in simple.sets)
+
+
+def _changes(simple: Simple, name: str | None) -> bool:
+    """Whether `python` may be another Python after that command."""
+    if not simple.words:
+        return _decides(simple)
+    if name == "export":
+        return any(not word.sets or word.sets.startswith(fronts.DECIDE) for word in simple.words[1:])
+    return name is None or name in _MAKE_IT_ANOTHER
+
+
+def _is_harmless(words: Iterable[Word]) -> bool:
+    """Whether `set` with these words changes neither what is started nor what is shown of it."""
+    return all(_HARMLESS_SET.fullmatch(word.value or "") for word in words)
+
+
+def _typed(edit: _Edit) -> str:
+    """As one types it. What sets a variable has to begin with the plain name of it."""
+    if edit.instead is not None:
+        return shlex.quote(edit.instead)
+    return "".join(f"{_quoted(word)} " for word in edit.before)
+
+
+def _quoted(word: str) -> str:
+    name, equals, value = word.partition("=")
+    return f"{name}={shlex.quote(value)}" if equals and name.isidentifier() else shlex.quote(word)
+
+
+def _pair(word: str) -> tuple[str, str]:
+    name, _, value = word.partition("=")
+    return name, value
 
 
 def identity(descriptor: int) -> tuple[int, int]:

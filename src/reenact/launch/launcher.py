@@ -47,6 +47,10 @@ NOT_DEEP = (
 NO_TAPE = "cannot make a tape in {store}: {reason}. Choose another folder with --store."
 STANDS_STILL = "it did nothing for {seconds:.0f} s, and was ended: it waits for what is not on tape"
 NOT_STARTED = "{python} could not be started: {reason}"
+NO_PROGRAM = (
+    "{run} was imported ({source}) and names no program: give the one whose HTTP it is to answer, as in "
+    "reenact replay {run} -- agent.py"
+)
 CALL_AGAIN = "from reenact.api import replay_call; replay_call()"
 HOOK_FAILED = 70  # exit status of a process in which the start-up hook could not begin (EX_SOFTWARE of sysexits.h)
 _TAIL = 4096  # bytes of a quiet replay's stderr that are kept
@@ -93,12 +97,26 @@ class Replayed(msgspec.Struct, frozen=True):
         return self.recording.name if entry.is_process(self.manifest.entry) else self.manifest.command
 
 
+class Answers(msgspec.Struct, frozen=True):
+    """Where the answers to a program's HTTP come from, see `Spec`, and where to report."""
+
+    tape: Path
+    report: Path
+    by_url: bool = False
+
+
 def record(
-    command: Command, store: Store, name: str | None = None, *, deep: bool = False, labels: Labels | None = None
+    command: Command,
+    store: Store,
+    name: str | None = None,
+    *,
+    deep: bool = False,
+    labels: Labels | None = None,
+    answers: Answers | None = None,
 ) -> tuple[int, Recording]:
     """Runs a program and records it; `deep` with digests of its variables. Its exit status, and its tape, closed.
 
-    `labels` are those that it begins with, if any.
+    `labels` are those that it begins with, if any; `answers` answer its HTTP in the place of the network.
 
     Raises:
         UsageError: it could not be recorded.
@@ -123,6 +141,15 @@ def record(
         deep=deep,
         slip=slip.path,
     )
+    if answers is not None:
+        spec = msgspec.structs.replace(
+            spec,
+            answers=str(answers.tape),
+            report=str(answers.report),
+            by_url=answers.by_url,
+            settings=msgspec.json.encode(settings.table).decode(),
+            project=str(settings.folder or ""),
+        )
     env = {**os.environ, "PYTHONHASHSEED": manifest.hash_seed, SPEC: msgspec.json.encode(spec).decode()}
     env.pop("REENACT_RECORD", None)
     try:
@@ -321,8 +348,20 @@ def _processes(recording: Recording, report: Path, *, observed: bool) -> tuple[R
     return tuple(found)
 
 
+def check_program(manifest: Manifest) -> None:
+    """Sees that there is one to run.
+
+    Raises:
+        UsageError: the run was imported.
+    """
+    if entry.is_import(manifest.entry):
+        source = manifest.entry.partition(":")[2]
+        raise UsageError(NO_PROGRAM.format(run=manifest.run_id, source=source))
+
+
 def command_of(recording: Recording, manifest: Manifest) -> Command:
     """What to run: the program again, or for a recorded function a process that calls it."""
+    check_program(manifest)
     if entry.is_process(manifest.entry):
         whole = recording.path.parent.name
         raise UsageError(

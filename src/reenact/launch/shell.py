@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 _OPERATOR = re.compile(r"&&|\|\||;|\|&?|&(?!>)|\n")
 _REDIRECTION = re.compile(r"\d*(<>|>>|>\||[<>]&|<|>)|&>>?")
@@ -15,20 +16,40 @@ _PIECE = re.compile(
     r"""'(?P<single>[^']*)' | "(?P<double>[^"$`\\]*)" | \\(?P<escaped>[^\n]) | (?P<bare>[^\s'"\\;|&<>()$`*?\[~]+)""",
     re.VERBOSE,
 )
-_EXPANDED = re.compile(r"""\$(?:\w+|\{\w+\}|[?$!\#@*-]) | [*?\[~] | "(?:[^"`\\$]|\\.|\$\w+|\$\{\w+\})*" """, re.VERBOSE)
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
-_RESERVED = frozenset(
-    "! { } [[ case coproc do done elif else esac fi for function if in select then time until while".split()  # noqa: SIM905  as one writes them
+_EXPANDED = re.compile(
+    r"""\$(?:\w+|\{\w+\}|[?$!\#@*-]) | [*?\[~] | (?P<quoted>"(?:[^"`\\$]|\\.|\$\w+|\$\{\w+\})*") """, re.VERBOSE
 )
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=")
+_RESERVED = (
+    *("!", "{", "}", "[[", "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if", "in"),
+    *("select", "then", "until", "while"),
+)
+
+
+class Word(NamedTuple):
+    """A word of a command. In the text of a shell it stands from `at` to `end`; one that the shell expands is None.
+
+    `sets` is NAME where it reads NAME=… and stays one word whatever the shell makes of it.
+    """
+
+    value: str | None
+    sets: str = ""
+    at: int = 0
+    end: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Simple:
-    """One command. It begins `at` that character; a word that the shell expands is None. `sets` are variables."""
+    """One command, and the operator that ends it. `sets` are the variables that are set before its words."""
 
-    at: int
-    words: list[str | None]
+    words: list[Word]
     sets: list[str]
+    operator: str
+
+
+def word(value: str) -> Word:
+    """A word that no shell gets to see."""
+    return Word(value, value.partition("=")[0] if "=" in value else "")
 
 
 def commands(text: str) -> list[Simple] | None:
@@ -41,51 +62,59 @@ def commands(text: str) -> list[Simple] | None:
             return None
         if simple.words or simple.sets:
             found.append(simple)
-        operator = _OPERATOR.match(text, at)
-        at = operator.end() if operator is not None else at
+        at += len(simple.operator)
     return found
 
 
 def _command(text: str, at: int) -> tuple[Simple | None, int]:
     """The command that begins there, and where it ends."""
     at = _after_blanks(text, at)
-    simple, redirected = Simple(at, [], []), False
+    words: list[Word] = []
+    sets: list[str] = []
+    redirected = False
     while at < len(text) and not _OPERATOR.match(text, at):
         redirection = _REDIRECTION.match(text, at)
         if redirection is not None and not text.startswith("<<", at):
             redirected, at = True, _after_blanks(text, redirection.end())
             continue
-        word, end = _word(text, at)
-        if end == at or (not simple.words and not redirected and word in _RESERVED):
+        found = _word(text, at)
+        if found.end == at or (not words and not redirected and found.value in _RESERVED):
             return None, at
+        assignment = _ASSIGNMENT.match(text, at)
         if redirected:
             redirected = False
-        elif not simple.words and _ASSIGNMENT.match(text, at):
-            simple.sets.append(text[at:end].partition("=")[0])
+        elif not words and assignment is not None:
+            sets.append(assignment[1])
         else:
-            simple.words.append(word)
-        at = _after_blanks(text, end)
-    return simple, at
+            words.append(found)
+        at = _after_blanks(text, found.end)
+    operator = _OPERATOR.match(text, at)
+    return Simple(words, sets, operator[0] if operator is not None else ""), at
 
 
-def _word(text: str, at: int) -> tuple[str | None, int]:
-    """The word that begins there, and where it ends: there, if it is none that is understood."""
-    start, pieces, expanded = at, [], False
+def _word(text: str, start: int) -> Word:
+    """The word that begins there; it ends there, too, if it is none that is understood."""
+    at, pieces, expanded, one = start, [], False, True
+    nothing = Word(None, "", start, start)
     if text[at] == "#":
-        return None, start
+        return nothing
     while at < len(text):
         piece = _PIECE.match(text, at)
         unknown = _EXPANDED.match(text, at) if piece is None else None
         if piece is not None:
             pieces.append(next(value for value in piece.groups() if value is not None))
+            at = piece.end()
         elif unknown is not None:
-            expanded = True
+            expanded, one = True, one and unknown["quoted"] is not None
+            at = unknown.end()
         elif text[at] in " \t\n;|&<>" or text.startswith("\\\n", at):
             break
         else:
-            return None, start
-        at = (piece or unknown).end()  # type: ignore[union-attr]  # one of them is there
-    return (None if expanded else "".join(pieces)), at
+            return nothing
+    if not expanded:
+        return word("".join(pieces))._replace(at=start, end=at)
+    assignment = _ASSIGNMENT.match(text, start) if one else None
+    return Word(None, assignment[1] if assignment is not None else "", start, at)
 
 
 def _after_blanks(text: str, at: int) -> int:

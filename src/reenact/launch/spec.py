@@ -29,8 +29,9 @@ class Spec(msgspec.Struct, frozen=True):
     `process` is the lane of the process of that run that is replayed.
     `deep`: the agent's variables count, too. `settings` is the table [tool.reenact] as JSON, and `project` the folder
     that it is from, if any; `boundaries` are functions that are tools, `side_traffic` the patterns of requests that are
-    no part of the run. To explore is to replay by a `schedule`, and to record that on the tape `onto`. `slip` is where
-    the `launch.slip` is.
+    no part of the run. To record may be to answer HTTP from the imported run on the tape `answers`, `by_url` whatever
+    its bodies; that reports, too. To explore is to replay by a `schedule`, and to record that on the tape `onto`. To
+    resume is to replay `tape`, and to go on with it. `slip` is where the `launch.slip` is.
     """
 
     mode: Literal["record", "replay", "explore", "resume"]
@@ -47,6 +48,8 @@ class Spec(msgspec.Struct, frozen=True):
     terminal: tuple[bool, bool, bool] = (False, False, False)
     deep: bool = False
     onto: str = ""
+    answers: str = ""
+    by_url: bool = False
     schedule: Schedule | None = None
     slip: str = ""
 
@@ -61,7 +64,8 @@ class Report(msgspec.Struct):
     waited for answers that the tape does not hold. `unusable` says why the recorded function could not be called at
     all, and `slug` is that error's. `status` is the exit status with which a process of the run ended itself. `joined`
     are the lanes of the Pythons that it would have started. A resumed run came to be `live`; files that it had changed,
-    and that looked otherwise before, have copies `aside`.
+    and that looked otherwise before, have copies `aside`. `unasked` are the events of an imported run that it did not
+    ask.
     """
 
     asked: int = 0
@@ -83,6 +87,7 @@ class Report(msgspec.Struct):
     choices: list[Choice] = []
     lost: bool = False
     joined: list[str] = []
+    unasked: list[int] = []
     status: int | None = None
     unusable: str = ""
     slug: str = ""

@@ -15,14 +15,13 @@ from typing import Any
 import msgspec
 
 from reenact import __version__, _real
-from reenact.launch import interpreter
+from reenact.launch import interpreter, seed
 from reenact.launch.command import Command
 from reenact.launch.manifest import Machine, Manifest
 from reenact.tape.redact import PLACEHOLDER, is_secret_name, redact_value
 
 _OURS = "REENACT_"
 _MAX_DIFF = 1 << 20
-_MAX_SEED = 4_294_967_295
 _OWN = "reenact"
 
 
@@ -44,8 +43,8 @@ def survey(
         cwd=str(Path.cwd()),
         flags=list(command.flags),
         target=list(command.target),
-        hash_seed=hash_seed(os.environ.get("PYTHONHASHSEED")),
-        hash_seed_set="PYTHONHASHSEED" in os.environ,
+        hash_seed=seed.chosen(os.environ.get(seed.NAME)),
+        hash_seed_set=seed.NAME in os.environ,
         environment=environment,
         secrets=secrets,
         packages=runs_it.packages,
@@ -57,13 +56,6 @@ def survey(
         boundaries=list(boundaries),
         side_traffic=list(side_traffic),
     )
-
-
-def hash_seed(given: str | None) -> str:
-    """The hash seed of a process: the one that its user has chosen, or any."""
-    if given is not None and given.isdigit():
-        return given
-    return str(int.from_bytes(_real.urandom(4), "big") % _MAX_SEED)
 
 
 def inherited(run: Manifest, command: Command, **own: Any) -> Manifest:

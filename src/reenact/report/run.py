@@ -154,7 +154,7 @@ def text(run: Run, *, now: int, width: int, paint: Paint) -> Iterator[str]:
     yield f"{paint.bold(f'Run {plain(run.id)}')}  {good(clip(told(run.outcome), width - len(run.id) - 6))}"
     room = width - _LABEL - 2
     facts = [
-        ("program", [plain(shlex.join(run.program)), f"(Python {plain(run.python)}, in {plain(run.cwd)})"]),
+        ("program", list(_started(run))),
         ("started", [_when(run, now)]),
         ("holds", list(filter(None, (_holds(run), tokens(run.usage) + _untold(run))))),
         *(("session", [plain(told)]) for told in filter(None, [run.session])),
@@ -168,6 +168,12 @@ def text(run: Run, *, now: int, width: int, paint: Paint) -> Iterator[str]:
         for row, line in enumerate(preview(run.error, room, 3)):
             yield f"  {paint.bad(('' if row else 'error').ljust(_LABEL))}{line}"
     yield from _notes(run, paint, width)
+
+
+def _started(run: Run) -> Iterator[str]:
+    yield plain(shlex.join(run.program))
+    if run.python:  # an imported run has had none
+        yield f"(Python {plain(run.python)}, in {plain(run.cwd)})"
 
 
 def _rows(values: Sequence[str], room: int) -> list[str]:

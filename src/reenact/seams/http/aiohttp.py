@@ -18,6 +18,7 @@ from reenact.engine import failure
 from reenact.engine.call import Call
 from reenact.engine.crossing import Answer, Crossing
 from reenact.engine.lane import MUTED, Lane, current, get_lane, muted
+from reenact.seams.http.answered import IN_TURN
 from reenact.seams.http.aside import AT_ONCE
 from reenact.seams.http.exchange import begin, request
 from reenact.seams.http.head import decode_head, encode_head
@@ -173,6 +174,8 @@ class _Wire:
                 deliver = functools.partial(self._serve, part)
                 if tick >= 0:
                     self._context.run(gate.on_tick, tick, deliver)
+                elif tick == IN_TURN:
+                    self._context.run(gate.push, deliver)
                 elif tick == AT_ONCE:
                     asyncio.get_running_loop().call_soon(deliver, context=self._context)
             self.crossing.when_lost(self.lost)

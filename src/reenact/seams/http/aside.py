@@ -36,7 +36,7 @@ class Aside(Crossing):
             self._number = session.began_aside(lane, host)
         else:
             session.stay()
-            served = unseen(lane, host, _plain(session.boundary.aside(lane.path), first))
+            served = unseen(lane, host, plain_answer(session.boundary.aside(lane.path), first))
         super().__init__(lane, session, Kind.HTTP, -1, served, revive)
 
     # Recording
@@ -98,7 +98,7 @@ def _head(status: int, body: bytes) -> Part:
     return _part(PartKind.HEAD, encode_head(Head(status if status >= _REFUSED else _OK, headers)))
 
 
-def _plain(recorded: Recorded | None, first: PartKind) -> list[tuple[int, Part]]:
+def plain_answer(recorded: Recorded | None, first: PartKind) -> list[tuple[int, Part]]:
     """The parts of the answer, each with its tick: a success with an empty object, unless the recorded one failed."""
     if recorded is None:
         opened = [(AT_ONCE, _part(first))] if first is not PartKind.HEAD else []

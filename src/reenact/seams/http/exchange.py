@@ -8,7 +8,8 @@ from itertools import chain
 from reenact.engine.call import Call
 from reenact.engine.crossing import Crossing, Revive
 from reenact.engine.lane import Lane
-from reenact.seams.http.aside import Aside
+from reenact.seams.http.answered import Answered
+from reenact.seams.http.aside import Aside, plain_answer
 from reenact.tape.event import Kind, PartKind
 from reenact.tape.redact import redact_headers, redact_url
 
@@ -34,6 +35,10 @@ def begin(lane: Lane, build: Callable[[], Call], revive: Revive, first: PartKind
             raise
         session.fault(fault)
         return None
+    if session.source is not None:
+        if aside is not None:
+            return Answered.plainly(lane, call, revive, plain_answer(None, first))
+        return Answered.by(session.source, lane, call, revive, first)
     return Crossing.begin(lane, call, revive) if aside is None else Aside(lane, aside, revive, first)
 
 

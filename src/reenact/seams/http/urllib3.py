@@ -108,14 +108,17 @@ def _prepare_proxy(real: Callable[..., None], modules: tuple[ModuleType, ...]) -
         if lane is None:
             return real(self, conn)
 
+        answered = lane.session is not None and lane.session.source is not None
+
         def perform() -> Answer:
-            real(self, conn)
+            if not answered:
+                real(self, conn)
             return Answer(PartKind.VALUE, b"")
 
         call = Call(Kind.CONNECT, f"connect to proxy {self.proxy.host}:{self.proxy.port} for {self.host}:{self.port}")
         crossing = Crossing.begin(lane, call, _reviver(modules, self, conn))
         crossing.pull(perform)
-        if crossing.served is not None:
+        if crossing.served is not None or answered:
             conn.sock = _NoSocket(io.BytesIO())
         return None
 

@@ -37,7 +37,8 @@ def split_head(data: bytes | bytearray) -> tuple[Head, int] | None:
 def join_head(head: Head) -> bytes:
     """The head as bytes."""
     lines = "".join(f"{name}: {value}\r\n" for name, value in head.headers)
-    return f"{head.version} {head.status} {head.reason}\r\n{lines}\r\n".encode("latin-1")
+    version = head.version if head.version.startswith("HTTP/1.") else "HTTP/1.1"  # it is read as that
+    return f"{version} {head.status} {head.reason}\r\n{lines}\r\n".encode("latin-1")
 
 
 def _header_lines(lines: list[str]) -> Iterator[tuple[str, str]]:

@@ -45,13 +45,13 @@ class Start:
 class Joined(NamedTuple):
     """How a child is to be started so that the Pythons in it join the run, on these lanes; and why others do not.
 
-    `whole`: it is one Python and nothing else, whose end is that of the child.
+    `statuses` are the exit statuses of the child that are those of the one Python that it is.
     """
 
     start: Start
     lanes: list[str]
     why: str = ""
-    whole: bool = True
+    statuses: range = range(-128, 256)
 
 
 Join = Callable[[Start, Iterator[str]], Joined]
@@ -84,8 +84,7 @@ class Joins:
             self._pass_on(child.lane for child in found if child.lane not in tape.ends)
         else:
             found = [Child(crossing.event, path) for path in joined.lanes]
-            statuses = range(-128, 256) if not joined.start.shell else range(129 if joined.whole else 0)
-            self._statuses.update(dict.fromkeys(joined.lanes, statuses))
+            self._statuses.update(dict.fromkeys(joined.lanes, joined.statuses))
         for child in found:
             lane.born += 1
             self._session.keep(child)

@@ -1,0 +1,1 @@
+"""Recordings that other tools have made of HTTP, read and put onto tapes. All of it is data from strangers."""
