@@ -7,7 +7,9 @@
     |  `- MissingExtraError  a library is needed that is not installed
     |- TapeError             a tape cannot be used (exit status 2)
     |  |- TapeCorruptError   its bytes are not what was written
+    |  |- TapeTooLargeError  reading it would take more memory than a tape of its size may
     |  `- TapeVersionError   written by a newer reenact
+    |- InternalError         reenact itself failed (exit status 70)
     DivergenceError          the replayed program asked something other than what the tape holds (exit status 1)
 
 `DivergenceError` is no `Exception`: agents and SDKs catch those, and would retry or go on.
@@ -64,10 +66,23 @@ class TapeCorruptError(TapeError):
     slug = "tape-corrupt"
 
 
+class TapeTooLargeError(TapeCorruptError):
+    """What a tape unpacks to is out of proportion to its size, as that of one which is made to fill the memory."""
+
+    slug = "tape-too-large"
+
+
 class TapeVersionError(TapeError):
     """The tape was written in a format that this version does not know."""
 
     slug = "tape-version"
+
+
+class InternalError(ReenactError):
+    """A fault of reenact's own, or of the machine, that no other error stands for."""
+
+    slug = "internal"
+    exit_status = 70  # EX_SOFTWARE of sysexits.h
 
 
 class DivergenceError(BaseException):

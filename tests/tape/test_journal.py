@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reenact.errors import TapeCorruptError
+from reenact.tape import allowance
 from reenact.tape import event as ev
 from reenact.tape import journal as journal_module
 from reenact.tape.journal import GENESIS, STORED_BYTES, ClosePacker, Packer, Piece, link, unpack
@@ -298,7 +299,7 @@ def test_columns_of_another_type_are_corrupt(field: str, value: object) -> None:
 
 
 def test_a_piece_that_grows_beyond_all_bounds_is_corrupt(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(journal_module, "MAX_PIECE_BYTES", 1_000_000)
+    monkeypatch.setattr(allowance, "BYTES", 1_000_000)
     (piece,) = sealed(frame(bytes(200_000_000)))
     assert len(piece.data) < 20_000
     tracemalloc.start()

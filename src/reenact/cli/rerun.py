@@ -1,9 +1,11 @@
-"""What `replay` and `verify` share: a run replayed under its project's settings, and its certificate."""
+"""What the commands share that run a tape's program again: its project's settings, and a word on what is run."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import click
 
 from reenact.cli import options
 from reenact.cli.progress import Progress
@@ -15,13 +17,16 @@ from reenact.tape.reader import read
 
 if TYPE_CHECKING:
     from reenact.report.certificate import Certificate
+    from reenact.tape.reader import Recording
+    from reenact.tape.store import Store
 
 
 def rerun(run: str, store_dir: str | None, manner: Manner) -> tuple[int, Certificate]:
     """Replays a run; the replayed program's exit status, and what was found."""
-    recording = read(options.open_store(store_dir).resolve(run))
-    home = Path(manifest.decode(recording.manifest).cwd)
-    settings = Settings.near(home if home.is_dir() else Path.cwd())
+    store = options.open_store(store_dir)
+    recording = read(store.resolve(run))
+    tell_if_from_elsewhere(recording, store)
+    settings = Settings.of_run(manifest.decode(recording.manifest).cwd)
     with settings.importable():
         normalizers = normalize.load(settings.table)
         with Progress(f"reenact: replaying {recording.path.stem}") as progress:
@@ -35,6 +40,16 @@ def rerun(run: str, store_dir: str | None, manner: Manner) -> tuple[int, Certifi
         from reenact.report.certificate import certify
 
         return done.status, certify(done, normalizers)
+
+
+def tell_if_from_elsewhere(recording: Recording, store: Store) -> None:
+    """A tape may name any program: one that was recorded outside of this project and folder says first what it runs."""
+    told = manifest.decode(recording.manifest)
+    if not any(Path(told.cwd).is_relative_to(folder) for folder in (store.root.parent, Path.cwd())):
+        from reenact.report.terminal import plain
+
+        line = f"reenact: recorded elsewhere: this runs  {told.command}  in {told.cwd}, with {told.executable}"
+        click.echo(plain(line), err=True)
 
 
 def _load_report() -> None:

@@ -32,7 +32,6 @@ NOWHERE = (0, 0)  # where nobody sees what is written
 _SEED = "PYTHONHASHSEED"
 _SHELLS = ("sh", "bash", "dash", "ksh", "zsh")
 _MAKE_IT_ANOTHER = frozenset(("source", ".", "eval", "export", "set", "unset", "alias", "command", "conda", "pyenv"))
-_NO_SITE = re.compile(r"-[a-zA-VYZ]*S")
 _ASKS_ONLY = re.compile(r"-[a-zA-VYZ]*[Vh?]|--(version|help.*)$")
 
 Env = dict[str, str]
@@ -146,7 +145,7 @@ def _why_not(words: list[str], executable: str | None, env: Env, cwd: str) -> st
         return None
     if is_tooling(list(found.target)):
         return "reenact and pip are never recorded"
-    if any(map(_NO_SITE.match, found.flags)):
+    if any(map(interpreter.NO_SITE.match, found.flags)):
         return "with -S, Python does not read reenact's start-up hook"
     return interpreter.lacks(found.python)
 

@@ -9,10 +9,10 @@ import msgspec
 import zstandard
 
 from reenact.errors import TapeCorruptError
-from reenact.tape.event import AnyRecord, Began, Draws, Kin, LaneBorn, Mark, Note, Part, SiteNamed, Wrote
+from reenact.tape.allowance import Allowance
+from reenact.tape.event import AnyRecord, Began, Content, Draws, Kin, LaneBorn, Mark, Note, Part, SiteNamed, Wrote
 
 GENESIS = bytes(32)
-MAX_PIECE_BYTES = 1 << 30
 _SLICE_BYTES = 1024
 SEGMENT_BYTES = 16 * 1024 * 1024
 STORED_BYTES = 16 * 1024
@@ -133,12 +133,14 @@ def _text(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def unpack(pieces: Iterable[Piece]) -> Iterable[list[AnyRecord]]:
-    """The records of each piece, with every chain value checked.
+def unpack(pieces: Iterable[Piece], allowance: Allowance | None = None) -> Iterable[list[AnyRecord]]:
+    """The records of each piece, with every chain value checked. No more is unpacked than the allowance of the tape.
 
     Raises:
         TapeCorruptError: a piece is missing, out of place, or not what was written.
+        TapeTooLargeError: the allowance is spent.
     """
+    allowance = allowance or Allowance()
     chain, segment, frame, expected = GENESIS, -1, None, 1
     for piece in pieces:
         if not _is_piece(piece):
@@ -151,7 +153,9 @@ def unpack(pieces: Iterable[Piece]) -> Iterable[list[AnyRecord]]:
             segment, frame = piece.segment, zstandard.ZstdDecompressor().decompressobj(write_size=1 << 16)
         try:
             assert frame is not None  # noqa: S101  the first piece never has segment -1
-            raw = _decompress(frame, piece)
+            allowance.grow(len(piece.data))
+            raw = _decompress(frame, piece, allowance)
+            allowance.spend(raw)
             yield _decoder.decode(raw)
         except (zstandard.ZstdError, msgspec.MsgspecError, RecursionError, MemoryError, UnicodeDecodeError) as error:
             raise TapeCorruptError(f"piece {piece.id} of the journal cannot be read: {error}") from error
@@ -163,12 +167,14 @@ def fold(lane: str, name: str, batches: Iterable[Sequence[AnyRecord]]) -> Iterat
         yield Kin(lane, name, _encode(stretch))
 
 
-def unfold(kin: Kin) -> list[AnyRecord]:
+def unfold(kin: Kin, allowance: Allowance) -> list[AnyRecord]:
     """The records of a process that stand in one of its run.
 
     Raises:
         TapeCorruptError: they are none.
+        TapeTooLargeError: the allowance of the tape is spent.
     """
+    allowance.spend(kin.data)
     try:
         return _decoder.decode(kin.data)
     except (msgspec.MsgspecError, RecursionError, MemoryError, UnicodeDecodeError) as error:
@@ -189,15 +195,15 @@ def stretches(batches: Iterable[Sequence[AnyRecord]]) -> Iterator[list[AnyRecord
         yield pending
 
 
-def _decompress(frame: zstandard.ZstdDecompressionObj, piece: Piece) -> bytes:
-    """The plain bytes of a piece, which may be a bomb: no more is unpacked than a journal can hold."""
+def _decompress(frame: zstandard.ZstdDecompressionObj, piece: Piece, allowance: Allowance) -> bytes:
+    """The plain bytes of a piece, which may be a bomb."""
     plain: list[bytes] = []
     size = 0
     for at in range(0, len(piece.data), _SLICE_BYTES):
         plain.append(frame.decompress(piece.data[at : at + _SLICE_BYTES]))
         size += len(plain[-1])
-        if size > MAX_PIECE_BYTES:
-            raise TapeCorruptError(f"piece {piece.id} of the journal unpacks to more than {MAX_PIECE_BYTES} bytes")
+        if size > allowance.room:
+            raise allowance.exceeded()
     return b"".join(plain)
 
 
@@ -206,7 +212,7 @@ def weight(record: AnyRecord) -> int:
     match record:
         case Began(body=body, head=head):
             return len(body.middle) + len(head) + 64
-        case Part(data=data) | Wrote(data=data) | Kin(data=data):
+        case Part(data=data) | Wrote(data=data) | Kin(data=data) | Content(data=data):
             return len(data) + 32
         case Draws(draws=draws):
             return sum(16 * len(values) for _, _, values in draws)

@@ -16,7 +16,7 @@ import msgspec
 from reenact.providers import Message, ModelCall, News, Other, ToolResult
 from reenact.providers.route import place_of
 from reenact.tape.event import Kind
-from reenact.tape.reader import Event, Recording
+from reenact.tape.reader import Event, Recording, ancestors, parents_of
 from reenact.tape.whole import whole
 from reenact.trajectory.conversation import Conversations, Told, Turn
 from reenact.trajectory.decision import Step
@@ -145,6 +145,7 @@ class _Walk:
         self._exchanges = Exchanges(recording)
         self._pieces: defaultdict[int, list[Entry]] = defaultdict(list)
         self._marks = marks_of(recording)
+        self._parents = parents_of(recording.lanes)
 
     def take(self, event: Event) -> None:
         """Goes one event on."""
@@ -201,7 +202,7 @@ class _Walk:
     def _decision(self, event: Event, told: Told) -> _Draft:
         draft = _Draft(len(self._drafts) + 1, event, told)
         self._drafts.append(draft)
-        for lane in (event.lane, *_above(event.lane)):
+        for lane in (event.lane, *ancestors(event.lane, self._parents)):
             self._below[lane].append(draft)
         if told.before is not None and told.news.echo is not None:
             self._drafts[told.before.step - 1].acted = True
@@ -261,7 +262,7 @@ class _Walk:
             if draft.lane == event.lane or _over(draft, event.at):
                 return draft
         came = self._first[event.lane].at
-        for lane in _above(event.lane):
+        for lane in ancestors(event.lane, self._parents):
             for draft in reversed(self._below[lane]):
                 if _over(draft, came):
                     return draft
@@ -281,15 +282,6 @@ def _decides(call: ModelCall) -> bool:
 
 def _over(draft: _Draft, at: int) -> bool:
     return draft.ended is not None and draft.ended <= at
-
-
-def _above(lane: str) -> list[str]:
-    """The lanes that a lane descends from, nearest first."""
-    found = []
-    while "." in lane:
-        lane = lane.rpartition(".")[0]
-        found.append(lane)
-    return found
 
 
 def _of_model(entry: Entry, exchange: Exchange, call: ModelCall) -> Entry:
