@@ -45,21 +45,27 @@ def main() -> int:
     names = asked.targets or list(TARGETS)
     share = max(1, round(asked.seconds * asked.jobs / len(names)))
     FINDINGS.mkdir(exist_ok=True)
+    done: list[Fuzzed] = []
+    _say(f"{'target':12}{'executions':>12}{'corpus':>8}{'new':>6}{'findings':>10}")
     with ThreadPoolExecutor(asked.jobs) as pool:
-        done = list(pool.map(lambda name: _fuzz(name, share, keep=asked.keep), names))
-    print(f"{'target':12}{'executions':>12}{'corpus':>8}{'new':>6}{'findings':>10}")  # noqa: T201
-    for one in done:
-        print(f"{one.name:12}{one.executions:12,}{one.corpus:8,}{one.new:6,}{len(one.findings):10,}")  # noqa: T201
+        for one in pool.map(lambda name: _fuzz(name, share, keep=asked.keep), names):
+            done.append(one)
+            _say(f"{one.name:12}{one.executions:12,}{one.corpus:8,}{one.new:6,}{len(one.findings):10,}")
     found = [(one, path) for one in done for path in one.findings]
-    print(f"{sum(one.executions for one in done):,} executions, {len(found):,} findings")  # noqa: T201
+    _say(f"{sum(one.executions for one in done):,} executions, {len(found):,} findings")
     for one, path in found:
-        print(f"\n{one.name}: {path}\n{one.told}")  # noqa: T201
+        _say(f"\n{one.name}: {path}\n{one.told}")
     broken = [one for one in done if not one.executions]
     for one in broken:
-        print(f"\n{one.name} was not fuzzed:\n{one.told}")  # noqa: T201
+        _say(f"\n{one.name} was not fuzzed:\n{one.told}")
     if not any(FINDINGS.iterdir()):
         FINDINGS.rmdir()
     return int(bool(found or broken))
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 def _fuzz(name: str, seconds: int, *, keep: bool) -> Fuzzed:
@@ -73,8 +79,8 @@ def _fuzz(name: str, seconds: int, *, keep: bool) -> Fuzzed:
         ]
         # a fuzzer that ends itself is not to leave a core behind, nor to be recorded
         env = {key: value for key, value in os.environ.items() if not key.startswith("REENACT_")}
-        done = subprocess.run(command, capture_output=True, env=env, check=False)
-        told = done.stderr.decode("utf-8", "replace")
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=env, check=False)
+        told = done.stdout.decode("utf-8", "replace")
         new = sorted(Path(folder).iterdir())
         if keep:
             for path in new:

@@ -258,7 +258,7 @@ def test_reading_a_tape_runs_imports_and_opens_nothing_of_it(desk: Desk) -> None
 # What is put on disk
 
 
-@pytest.mark.parametrize("leads", ["up", "out", "link", "name", "device", "store"])
+@pytest.mark.parametrize("leads", ["up", "out", "link", "name", "device", "store", "link-to-store"])
 def test_files_of_a_tape_stay_where_a_replay_may_write(
     either: Bench, leads: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -291,6 +291,9 @@ def test_files_of_a_tape_stay_where_a_replay_may_write(
                 replace(saw, path=path)
                 for path in ("/dev/full", f"{here}/pipe", f"{here}/../{either.folder.name}/pipe")
             ]
+        case "link-to-store":
+            link = ev.Saw(f"{here}/link", ev.Sight.LINK, names=[f"{here}/.reenact"])
+            more += [link, replace(saw, path=f"{here}/link/other.tape")]
         case "store":
             more.append(replace(saw, path=f"{here}/.reenact/other.tape"))
     first = True

@@ -417,15 +417,9 @@ def _seen(saw: ev.Saw) -> ev.Saw:
     return saw
 
 
-def _check_depth(record: ev.AnyRecord) -> None:
+def _check_depth(failed: ev.Failed) -> None:
     """That exceptions in exceptions are no more than one can go through."""
-    match record:
-        case ev.Part(failed=ev.Failed() as failed) | ev.AsidePart(failed=ev.Failed() as failed):
-            level = [failed]
-        case ev.Ended(error=ev.Failed() as failed):
-            level = [failed]
-        case _:
-            return
+    level = [failed]
     for _ in range(_DEEP):
         level = [inner for one in level for inner in (*one.nested.values(), one.cause) if inner is not None]
         if not level:
@@ -444,7 +438,6 @@ class _Builder:
     def add(self, record: ev.AnyRecord) -> None:  # noqa: C901, PLR0912, PLR0915  one case per record
         recording = self._recording
         try:
-            _check_depth(record)
             match record:
                 case ev.Began():
                     self._began(record)
@@ -452,6 +445,8 @@ class _Builder:
                     arrived = ev.PartKind(record.kind) not in ev.NO_TICK
                     if record.event < 0:
                         raise IndexError(record.event)  # noqa: TRY301  what the journal says, not what we did
+                    if record.failed is not None:
+                        _check_depth(record.failed)
                     recording.events[record.event].parts.append((len(recording.ticks) if arrived else -1, record))
                     if arrived:
                         recording.ticks.append(record)
@@ -465,6 +460,8 @@ class _Builder:
                 case ev.AsidePart():
                     if record.aside < 0:
                         raise IndexError(record.aside)  # noqa: TRY301  as above
+                    if record.failed is not None:
+                        _check_depth(record.failed)
                     arrived = ev.PartKind(record.kind) not in ev.NO_TICK
                     recording.asides[record.aside].parts.append((len(recording.ticks) if arrived else -1, record))
                     if arrived:
@@ -525,6 +522,8 @@ class _Builder:
                 case ev.Kin():
                     recording.kin.setdefault(record.lane, []).append(record)
                 case ev.Ended():
+                    if record.error is not None:
+                        _check_depth(record.error)
                     recording.ended = record
                 case ev.Exited():
                     recording.status = record.status
