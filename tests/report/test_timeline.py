@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from reenact.report import document, timeline
@@ -306,6 +306,7 @@ texts: Final = st.text(max_size=300) | st.lists(
 
 
 @given(texts, st.integers(40, 120), st.integers(1, 4))
+@example("00000000\x1b\x1b\x1b¡\U00011daa\U00018d09", 40, 2)
 def test_a_preview_keeps_within_its_rows(text: str, width: int, rows: int) -> None:
     found = preview(text, width, rows)
     assert 1 <= len(found) <= rows

@@ -13,6 +13,7 @@ from itertools import chain
 
 import msgspec
 
+from reenact.errors import TapeTooLargeError
 from reenact.providers import Message, ModelCall, News, Other, ToolResult
 from reenact.providers.route import place_of
 from reenact.tape.event import Kind
@@ -28,6 +29,7 @@ from reenact.trajectory.mark import AGENT, Mark, agent_of, marks_of, way
 
 _EMBEDDING = "embedding"
 _LOWEST_ERROR = 300
+_MOST_TOLD = 1 << 30  # letters that are new in the requests of a run
 
 
 class Trajectory(msgspec.Struct, frozen=True):
@@ -139,6 +141,7 @@ class _Walk:
         self._recording = recording
         self._conversations = Conversations()
         self._drafts: list[_Draft] = []
+        self._told = 0
         self._outside: list[Entry] = []
         self._below: defaultdict[str, list[_Draft]] = defaultdict(list)
         self._first: dict[str, Event] = {}
@@ -200,6 +203,9 @@ class _Walk:
         self._conversations.add(turn, told.before)
 
     def _decision(self, event: Event, told: Told) -> _Draft:
+        self._told += sum(map(_length, (*told.news.messages, *told.news.lost)))
+        if self._told > _MOST_TOLD:  # bodies that build on one another may say much on a small tape
+            raise TapeTooLargeError(f"{self._recording.path}: what its requests say comes to more than can be shown")
         draft = _Draft(len(self._drafts) + 1, event, told)
         self._drafts.append(draft)
         for lane in (event.lane, *ancestors(event.lane, self._parents)):
@@ -278,6 +284,10 @@ def _decides(call: ModelCall) -> bool:
     parts = call.answer.parts if call.answer is not None else ()
     vectors = bool(parts) and all(isinstance(part, Other) and part.kind == _EMBEDDING for part in parts)
     return not vectors and not call.api.endswith(f".{_EMBEDDING}s")
+
+
+def _length(message: Message) -> int:
+    return sum(len(getattr(part, "text", "")) + len(getattr(part, "arguments", "")) for part in message.parts)
 
 
 def _over(draft: _Draft, at: int) -> bool:
