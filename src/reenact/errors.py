@@ -8,9 +8,11 @@
     |  `- ForeignError       a file of another tool cannot be imported
     |- TapeError             a tape cannot be used (exit status 2)
     |  |- TapeCorruptError   its bytes are not what was written
+    |  |- TapeTooLargeError  reading it would take more memory than a tape of its size may
     |  |- TapeUnwrittenError  it could not be written, or not be closed
     |  |- TapeVersionError   written by a newer reenact
     |  `- SignatureError     it is not signed by the key that was asked for, or wrongly (exit status 1)
+    |- InternalError         reenact itself failed (exit status 70)
     DivergenceError          the replayed program asked something other than what the tape holds (exit status 1)
 
 `DivergenceError` is no `Exception`: agents and SDKs catch those, and would retry or go on.
@@ -86,6 +88,12 @@ class TapeUnwrittenError(TapeError):
         self.status = status
 
 
+class TapeTooLargeError(TapeCorruptError):
+    """What a tape unpacks to is out of proportion to its size, as that of one which is made to fill the memory."""
+
+    slug = "tape-too-large"
+
+
 class TapeVersionError(TapeError):
     """The tape was written in a format that this version does not know."""
 
@@ -97,6 +105,13 @@ class SignatureError(TapeError):
 
     slug = "signature"
     exit_status = 1
+
+
+class InternalError(ReenactError):
+    """A fault of reenact's own, or of the machine, that no other error stands for."""
+
+    slug = "internal"
+    exit_status = 70  # EX_SOFTWARE of sysexits.h
 
 
 class DivergenceError(BaseException):

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import importlib.util
+import re
+import time
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from reenact.engine.boundary import Boundary
 from reenact.engine.divergence import What
 from reenact.engine.plan import replay
 from reenact.engine.side.shipped import PATTERNS, SENDERS
-from reenact.engine.side.traffic import SideTraffic
+from reenact.engine.side.traffic import Pattern, SideTraffic
 from reenact.errors import UsageError
 from reenact.launch.settings import Settings
 from reenact.tape.event import Expired, Kind, PartKind, Stream
@@ -222,3 +226,18 @@ def test_a_request_that_was_not_made_again_is_passed_over() -> None:
     second = boundary.aside("0.3")
     assert second is not None
     assert second.parts == [], "the one before the exchange is past"
+
+
+def test_a_pattern_of_many_stars_takes_no_time() -> None:
+    began = time.perf_counter()
+    pattern = Pattern.parse("h" + "/a*" * 40 + "b")
+    assert not pattern.fits("POST", "h", None, "/a" * 4000)
+    assert pattern.fits("POST", "h", None, "/a" * 4000 + "b")
+    assert time.perf_counter() - began < 1
+
+
+@given(st.text("ab*/", max_size=8), st.text("ab/", max_size=12))
+def test_stars_stand_for_anything(path: str, asked: str) -> None:
+    meant = ".*".join(map(re.escape, f"/{path}".rstrip("/").split("*"))) + "/?"
+    fits = Pattern.parse(f"h/{path}").fits("POST", "h", None, asked)
+    assert fits == (re.fullmatch(meant, asked) is not None)

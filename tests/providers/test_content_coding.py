@@ -149,6 +149,11 @@ def test_a_body_that_has_no_chunks_is_left_alone() -> None:
     assert dechunk(b"") == b""
 
 
+def test_a_chunk_of_any_size_gives_what_is_there() -> None:
+    assert dechunk(b"ffffffffffffffff\r\nabc") == b"abc"
+    assert dechunk(b"3\r\nabc\r\nffffffffffffffff;x\r\nde") == b"abcde"
+
+
 @given(st.lists(st.binary(min_size=1, max_size=50), max_size=6), st.integers(min_value=0, max_value=400))
 def test_a_cut_in_the_chunks_gives_the_beginning(chunks: list[bytes], at: int) -> None:
     framed = b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in chunks) + b"0\r\n\r\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import pytest
@@ -142,3 +143,14 @@ def test_how_it_is_cut_changes_nothing(data: st.DataObject) -> None:
     bodies = taken(one, [whole]), taken(many, [piece for piece in pieces if piece])
     assert (one.whole, one.fault, one.head) == (many.whole, many.fault, many.head)
     assert one.fault or bodies[0] == bodies[1]
+
+
+def test_a_head_that_comes_byte_by_byte_takes_linear_time() -> None:
+    head = b"GET / HTTP/1.1\r\n" + b"x: y\r\n" * 40_000 + b"\r\n"
+    began = time.perf_counter()
+    message = request()
+    for at in range(len(head)):
+        message.take(head[at : at + 1])
+    assert message.head is not None
+    assert len(message.head.headers) == 40_000
+    assert time.perf_counter() - began < 5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import msgspec
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reenact.providers import ModelCall, NotAModel, Unreadable, Wire, news, read
+from reenact.testing.wire import eventstream
 
 URLS = (
     "https://api.openai.com/v1/chat/completions",
@@ -166,3 +168,54 @@ def test_deep_nesting_never_raises(url: str, kind: str) -> None:
     for body in (deep, fits, b"data: " + deep + b"\n\n", b"[" + deep):
         readable(read(Wire("POST", url, (), body, 200, (("content-type", kind),), body)))
         readable(read(Wire("POST", url, (), b"{}", 400, (("content-type", kind),), body)))
+
+
+@pytest.mark.parametrize("depth", [100, 200, 300, 400, 900])
+@pytest.mark.parametrize(
+    ("url", "before", "after"),
+    [
+        (URLS[4], b'{"type":"tool_result","content":[', b"]}"),
+        (URLS[7], b'{"citationsContent":{"content":[', b"]}}"),
+    ],
+    ids=["results", "citations"],
+)
+def test_what_is_nested_in_its_own_kind_never_raises(url: str, before: bytes, after: bytes, depth: int) -> None:
+    """As deep as JSON can be read, and not by ourselves."""
+    content = before * depth + b'{"type":"text","text":"x"}' + after * depth
+    asked = b'{"max_tokens":1,"messages":[{"role":"user","content":[' + content + b"]}]}"
+    answer = b'{"content":[' + content + b'],"output":{"message":{"content":[' + content + b"]}}}"
+    readable(read(Wire("POST", url, (), asked, 200, (), answer)))
+
+
+HUGE = ("1" + "0" * 30, "9" * 4300, "1e308", "1e999", "-" + "9" * 40, "0." + "9" * 400, "NaN")
+
+
+@pytest.mark.parametrize("number", HUGE, ids=lambda number: number[:9])
+@pytest.mark.parametrize("url", URLS)
+def test_huge_numbers_never_raise(url: str, number: str) -> None:
+    """Anywhere: in counts, in places, in schemas."""
+    for name in ("usage", "usageMetadata"):
+        counts = ",".join(f'"{key}":{number}' for key in KEYS) + f',"inputTokens":{number},"output_tokens":{number}'
+        body = (
+            f'{{"{name}":{{{counts}}},"content":[],"index":{number},"max_tokens":{number},"tools":[{{"type":"function",'
+        )
+        body += (
+            f'"function":{{"name":"f","parameters":{{"maximum":{number}}}}},"input_schema":{{"maximum":{number}}}}}],'
+        )
+        body += f'"messages":[],"input":{number},"choices":[{{"index":{number},"message":{{"content":{number}}}}}]}}'
+        for kind in KINDS[:2]:
+            answer = f"data: {body}\n\n" if kind == KINDS[1] else body
+            readable(read(Wire("POST", url, (), body.encode(), 200, (("content-type", kind),), answer.encode())))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_bodies_of_more_values_than_are_read_are_unreadable(kind: str) -> None:
+    """They would take far more memory than they have bytes."""
+    frame = eventstream.frame({}, b"")
+    bombs = [b"[" + b"[]," * (5 << 20) + b"0]", b"data:{}\n\n" * (1 << 20), frame * ((1 << 17) + 1)]
+    began = time.perf_counter()
+    for body in bombs:
+        reading = read(Wire("POST", URLS[0], (), b"{}", 200, (("content-type", kind),), body))
+        assert isinstance(reading, ModelCall)
+        assert reading.unread is not None
+    assert time.perf_counter() - began < 30

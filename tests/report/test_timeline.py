@@ -14,14 +14,15 @@ from typing import Final
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from reenact.report import document, timeline
 from reenact.report import event as events
 from reenact.report import run as runs
 from reenact.report import step as steps
-from reenact.report.terminal import Paint, columns, preview
+from reenact.report.speech import pretty
+from reenact.report.terminal import Paint, clip, columns, plain, preview
 from reenact.tape.event import Failed, Kind, MarkKind, PartKind
 from reenact.tape.reader import Recording
 from reenact.testing.wire import eventstream
@@ -295,14 +296,51 @@ def test_frames_of_an_event_stream_are_shown_as_what_they_hold(made: Made) -> No
     assert '  messageStart\n    {\n      "role": "assistant"\n    }\n' in printed_event(made.done(), 0)
 
 
-texts: Final = st.text(max_size=300)
+# what fills a row to its last column, and what is wider or narrower than a letter is often enough
+texts: Final = st.text(max_size=300) | st.lists(
+    st.sampled_from(["a", " ", "é", "漢", "e\u0301", "…"]).flatmap(
+        lambda letter: st.integers(1, 130).map(letter.__mul__)
+    ),
+    max_size=6,
+).map("".join)
 
 
 @given(texts, st.integers(40, 120), st.integers(1, 4))
+@example("00000000\x1b\x1b\x1b¡\U00011daa\U00018d09", 40, 2)
 def test_a_preview_keeps_within_its_rows(text: str, width: int, rows: int) -> None:
     found = preview(text, width, rows)
     assert 1 <= len(found) <= rows
     assert all(columns(row) <= width and row.isprintable() for row in found)
+
+
+@given(texts, st.integers(1, 120))
+def test_what_is_cut_fits(text: str, width: int) -> None:
+    cut = clip(plain(text), width)
+    assert columns(cut) <= width
+    assert cut == plain(text) or (cut.endswith("…") and plain(text).startswith(cut[:-1]))
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\u0301", "a\u0301"),
+        ("\U0001f600\ufe0f", "\U0001f600\ufe0f"),
+        ("a" + "\u0301" * 6, "a" + "\u0301" * 4 + "\\u0301\\u0301"),
+        ("a\u3164\u2800b", "a\\u3164\\u2800b"),
+        ("x\U000e0141", "x\\U000e0141"),
+        ("\x1b[31m\x9b\u202e\u2066", "\\x1b[31m\\x9b\\u202e\\u2066"),
+    ],
+)
+def test_what_nobody_would_see_is_escaped(text: str, shown: str) -> None:
+    assert plain(text) == shown
+    assert json.loads(document.encode(text)) == text
+
+
+@pytest.mark.parametrize(
+    "deep", ['[[["a"]],' * 50_000 + "0]", "[" * 300 + "]" * 300, ("[" * 200 + "]" * 200 + ",") * 3000]
+)
+def test_json_that_is_nested_deep_does_not_grow_without_bounds(deep: str) -> None:
+    assert len(pretty(f"[{deep.rstrip(',')}]")) < 100 * len(deep)
 
 
 anything: Final = st.recursive(

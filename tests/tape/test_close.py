@@ -10,6 +10,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from reenact.errors import TapeError
 from reenact.tape import close as close_module
@@ -126,6 +128,16 @@ def test_when_closing_fails_the_tape_is_as_it_was(path: Path, monkeypatch: pytes
     assert close(path, 0).status == 0
 
 
+parts = st.lists(
+    st.tuples(st.sampled_from([kind for kind in PartKind if kind not in ev.LAST]), st.binary(max_size=30)), max_size=4
+)
+lines = st.lists(
+    st.tuples(st.integers(0, 2), st.binary(max_size=99), parts, st.sampled_from([None, *ev.LAST])), max_size=12
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(lines, st.integers(1, 4), st.booleans())
 def test_any_recording_is_the_same_when_it_is_closed(
     tmp_path_factory: pytest.TempPathFactory,
     lines: list[tuple[int, bytes, list[tuple[PartKind, bytes]], PartKind | None]],
@@ -255,8 +267,9 @@ def test_who_reads_a_tape_for_long_keeps_it_open(path: Path, monkeypatch: pytest
 
 def test_a_closing_that_was_killed_leaves_nothing_that_counts(path: Path) -> None:
     """The file in the making is of no use to the next one who closes the tape."""
+    written(path, run())
     path.with_name(f"{path.name}-new").write_bytes(b"half of a tape" * 999)
-    assert close(written(path, run()), 0).status == 0
+    assert close(path, 0).status == 0
     assert [each.name for each in path.parent.iterdir()] == [path.name]
 
 

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reenact.errors import TapeCorruptError
+from reenact.tape import allowance, schema
 from reenact.tape import event as ev
 from reenact.tape import journal as journal_module
-from reenact.tape import schema
 from reenact.tape.journal import GENESIS, STORED_BYTES, ClosePacker, Packer, Piece, link, unfold, unpack
 from tests.tape.records import beginning, each, exchange, packed, records, run
 
@@ -283,7 +283,7 @@ def test_a_record_of_an_unknown_sort_is_named_and_not_left_out(nested: bool) -> 
     with pytest.raises(TapeCorruptError, match=told):
         for batch in unpacked(sealed(frame(msgspec.msgpack.encode(records)))):
             assert isinstance(batch[0], ev.Kin)
-            unfold(batch[0])
+            unfold(batch[0], Allowance())
 
 
 @settings(deadline=None)
@@ -311,7 +311,7 @@ def test_columns_of_another_type_are_corrupt(field: str, value: object) -> None:
 
 
 def test_a_piece_that_grows_beyond_all_bounds_is_corrupt(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(journal_module, "MAX_PIECE_BYTES", 1_000_000)
+    monkeypatch.setattr(allowance, "BYTES", 1_000_000)
     (piece,) = sealed(frame(bytes(200_000_000)))
     assert len(piece.data) < 20_000
     tracemalloc.start()

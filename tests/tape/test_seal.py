@@ -122,7 +122,7 @@ def test_what_takes_the_place_of_a_file_is_whole_or_not_there(tmp_path: Path, mo
         raise OSError("the disk is gone")
 
     with monkeypatch.context() as patch:
-        patch.setattr(replacing_module, "_sync", fails)
+        patch.setattr(replacing_module.disk, "sync", fails)
         with pytest.raises(OSError, match="the disk is gone"), replacing(path) as new:
             new.write_text("new")
     assert (path.read_text(), names(tmp_path)) == ("old", ["file"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from reenact.tape import event as ev
+from reenact.tape.allowance import Allowance
 from reenact.tape.check import State, check
 from reenact.tape.close import close
 from reenact.tape.journal import fold, unfold
@@ -59,7 +60,7 @@ def test_a_long_journal_stands_on_tape_in_several_stretches() -> None:
     long: list[ev.AnyRecord] = [ev.Wrote(0, 1, b"x" * 50_000) for _ in range(9)]
     kin = list(fold("0.1", "long", ([record] for record in long)))
     assert len(kin) > 2
-    assert [record for stretch in kin for record in unfold(stretch)] == long
+    assert [record for stretch in kin for record in unfold(stretch, Allowance())] == long
 
 
 def test_a_damaged_journal_of_a_process_is_found(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ import pytest
 from reenact.providers import Unreadable
 from reenact.tape.event import Delta, Failed, Kind, Part, PartKind
 from reenact.tape.reader import Event
-from reenact.trajectory.exchange import Exchange
+from reenact.trajectory import exchange
+from reenact.trajectory.exchange import Exchange, Room
 
 
 def event(*parts: Part, head: bytes = b"[]", kind: Kind = Kind.HTTP) -> Event:
@@ -88,3 +89,13 @@ def test_an_exception_tells_its_class_and_message_or_those_of_its_cause() -> Non
 def test_standard_input_is_told_as_text_and_not_without_end() -> None:
     part = Part(0, PartKind.VALUE, 9, ("ø" * 5000).encode() + b"\xff")
     assert Exchange(event(part, kind=Kind.STDIN), b"").entry().value == "ø" * 1000
+
+
+def test_bodies_of_a_run_do_not_come_to_more_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exchange, "_ROOM", 10 << 20)
+    room, packed = Room(), gzip.compress(bytes(4 << 20))
+    found = [room.decoded((("content-encoding", "gzip"),), packed) for _ in range(20)]
+    assert isinstance(found[0], bytes)
+    assert isinstance(found[-1], Unreadable)
+    assert sum(len(one) for one in found if isinstance(one, bytes)) < 20 << 20
+    assert room.decoded((), b"as it is") == b"as it is"

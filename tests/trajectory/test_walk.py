@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from reenact import providers
+from reenact.errors import TapeTooLargeError
 from reenact.providers import Text, ToolResult, Wire
 from reenact.tape.event import Failed, Kind, PartKind
 from reenact.tape.reader import Recording
-from reenact.trajectory import Step, history, step_of_event, steps, trajectory
+from reenact.trajectory import Step, history, step_of_event, steps, trajectory, walk
 from tests.trajectory.made import CHAT, Made, calls, gave, says, system, user
 
 
@@ -305,3 +306,16 @@ def test_a_long_run_is_read_in_proportion_to_its_news(made: Made, monkeypatch: p
     assert [len(new(step)) for step in found] == [1] * 60
     assert [step.news.kept for step in found[:3]] == [0, 1, 3]
     assert max(read) < 8 * 1024, "no step reads more than the last few messages"
+
+
+def test_requests_that_say_more_than_can_be_held_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As differences to one another they take next to nothing on tape."""
+    made = Made(tmp_path / "desk-7f3a.tape")
+    for number in range(20):
+        made.ask([user("long " * 20_000 + str(number))], says("Yes"))
+    recording = made.done()
+    assert recording.path.stat().st_size < 40_000
+    assert len(trajectory(recording).steps) == 20
+    monkeypatch.setattr(walk, "_MOST_TOLD", 1 << 20)
+    with pytest.raises(TapeTooLargeError, match="comes to more than can be shown"):
+        trajectory(recording)

@@ -44,7 +44,7 @@ def command(module: str | None, store_dir: str | None, words: tuple[str, ...], *
 
         diagnosis = installation.diagnose(store, Path.cwd(), os.environ)
     elif module is None and _is_run(store, words):
-        diagnosis = _of_run(store.resolve(words[0]))
+        diagnosis = _of_run(store.resolve(words[0]), store)
     else:
         diagnosis = _of_command(words, module, store)
     _tell(diagnosis, as_json=as_json)
@@ -64,13 +64,16 @@ def _is_run(store: Store, words: tuple[str, ...]) -> bool:
     return True
 
 
-def _of_run(path: Path) -> Diagnosis:
+def _of_run(path: Path, store: Store) -> Diagnosis:
     from reenact.cli.progress import Progress
+    from reenact.cli.rerun import tell_if_from_elsewhere
     from reenact.doctor import run
     from reenact.tape.reader import read
 
+    recording = read(path)
+    tell_if_from_elsewhere(recording, store)
     with Progress(f"reenact: replaying {path.stem}") as progress:
-        return run.diagnose(read(path), progress)
+        return run.diagnose(recording, progress)
 
 
 def _of_command(words: tuple[str, ...], module: str | None, store: Store) -> Diagnosis:
@@ -88,7 +91,7 @@ def _of_command(words: tuple[str, ...], module: str | None, store: Store) -> Dia
     with tempfile.TemporaryDirectory(prefix="reenact-doctor-") as folder:
         with _output_to_stderr():
             _, recording = launcher.record(program, Store(Path(folder)), deep=True)
-        return _of_run(recording.path)
+        return _of_run(recording.path, store)
 
 
 @contextlib.contextmanager

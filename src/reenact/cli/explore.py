@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import signal
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -39,6 +38,7 @@ def command(run: str, store_dir: str | None, *, seed: int, runs: int, as_json: b
     """  # noqa: D301  \b tells click not to wrap
     from reenact import _real
     from reenact.cli.progress import Progress
+    from reenact.cli.rerun import tell_if_from_elsewhere
     from reenact.cli.screen import Screen
     from reenact.engine import normalize
     from reenact.launch import manifest
@@ -49,8 +49,8 @@ def command(run: str, store_dir: str | None, *, seed: int, runs: int, as_json: b
 
     store = options.open_store(store_dir)
     recording = read(store.resolve(run))
-    home = Path(manifest.decode(recording.manifest).cwd)
-    settings = Settings.near(home if home.is_dir() else Path.cwd())
+    tell_if_from_elsewhere(recording, store)
+    settings = Settings.of_run(manifest.decode(recording.manifest).cwd)
     began = _real.monotonic()
     with settings.importable(), Progress(f"reenact: exploring {recording.path.stem}") as progress:
         normalizers = normalize.load(settings.table)

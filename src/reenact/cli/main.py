@@ -10,7 +10,7 @@ from typing import NoReturn
 import click
 
 from reenact import __version__
-from reenact.errors import ReenactError, UsageError
+from reenact.errors import InternalError, ReenactError, UsageError
 
 _INTERRUPTED = 128 + signal.SIGINT
 _EPILOG = "Begin with:  reenact demo"
@@ -76,6 +76,8 @@ def main() -> None:
         sys.exit(_INTERRUPTED)
     except ReenactError as error:
         _tell(error)
+    except Exception as error:  # noqa: BLE001  whatever it says may be a stranger's words: it is escaped like the rest
+        _tell_fault(error)
 
 
 def _usage(error: click.ClickException) -> str:
@@ -88,3 +90,14 @@ def _tell(error: ReenactError, usage: str = "") -> NoReturn:
 
     tell(error, usage)
     sys.exit(error.exit_status)
+
+
+def _tell_fault(error: Exception) -> NoReturn:
+    import traceback
+
+    from reenact.cli.screen import Screen
+    from reenact.report.terminal import lines
+
+    told = "".join(traceback.format_exception(error)).rstrip("\n")
+    Screen(err=True).write(lines(told))
+    _tell(InternalError("reenact itself failed, for the reason above. Please report it, with these lines."))

@@ -6,6 +6,8 @@ import sys
 from types import TracebackType
 from typing import Self
 
+from reenact.report.terminal import plain
+
 _SILENT_SECONDS = 2.0
 
 
@@ -29,7 +31,7 @@ class Progress:
         """It has gone on for so long."""
         if seconds >= _SILENT_SECONDS and sys.stderr.isatty():
             self._shown = True
-            self._write(f"\r\x1b[K{self.doing}, {seconds:.0f} s")
+            self._write(f"\r\x1b[K{plain(self.doing)}, {seconds:.0f} s")
 
     @staticmethod
     def _write(line: str) -> None:

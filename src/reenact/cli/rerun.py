@@ -1,9 +1,11 @@
-"""What `replay` and `verify` share: a run replayed under its project's settings, and its certificate."""
+"""What the commands share that run a tape's program again: its project's settings, and a word on what is run."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import click
 
 from reenact.cli import options
 from reenact.cli.progress import Progress
@@ -18,13 +20,16 @@ from reenact.tape.store import MISNAMED, Store
 
 if TYPE_CHECKING:
     from reenact.report.certificate import Certificate
+    from reenact.tape.reader import Recording
+    from reenact.tape.store import Store
 
 
 def rerun(run: str, store_dir: str | None, manner: Manner, key: bytes = b"") -> tuple[int, Certificate]:
     """Replays a run, which `key` has to have signed; the replayed program's exit status, and what was found."""
-    recording = _recording(options.open_store(store_dir), run, key)
-    home = Path(manifest.decode(recording.manifest).cwd)
-    settings = Settings.near(home if home.is_dir() else Path.cwd())
+    store = options.open_store(store_dir)
+    recording = _recording(store, run, key)
+    tell_if_from_elsewhere(recording, store)
+    settings = Settings.of_run(manifest.decode(recording.manifest).cwd)
     with settings.importable():
         normalizers = normalize.load(settings.table)
         with Progress(f"reenact: replaying {recording.path.stem}") as progress:
@@ -52,6 +57,16 @@ def _recording(store: Store, run: str, key: bytes) -> Recording:
         except SignatureError as error:
             raise SignatureError(f"{path} cannot be believed: {error}") from error
     return recording
+
+
+def tell_if_from_elsewhere(recording: Recording, store: Store) -> None:
+    """A tape may name any program: one that was recorded outside of this project and folder says first what it runs."""
+    told = manifest.decode(recording.manifest)
+    if not any(Path(told.cwd).is_relative_to(folder) for folder in (store.root.parent, Path.cwd())):
+        from reenact.report.terminal import plain
+
+        line = f"reenact: recorded elsewhere: this runs  {told.command}  in {told.cwd}, with {told.executable}"
+        click.echo(plain(line), err=True)
 
 
 def _load_report() -> None:

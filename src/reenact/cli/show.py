@@ -142,7 +142,8 @@ def _event(recording: Recording, found: Trajectory, number: int, *, as_json: boo
 def _place(run: str) -> tuple[str, int | None]:
     """A run, and the step of it that `run@12` means."""
     name, at, number = run.rpartition("@")
-    return (name, int(number)) if at and name and number.isascii() and number.isdigit() else (run, None)
+    is_number = number.isascii() and number.isdigit() and len(number) < 18
+    return (name, int(number)) if at and name and is_number else (run, None)
 
 
 def _has(recording: Recording, count: int, what: str, first: int) -> str:

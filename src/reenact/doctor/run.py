@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 from reenact.doctor import tape, trials
 from reenact.doctor.finding import Diagnosis, Finding, Severity, ranked
@@ -52,8 +51,7 @@ def diagnose(recording: Recording, waiting: Callable[[float], None] | None = Non
 def _replayed(
     recording: Recording, manner: Manner, waiting: Callable[[float], None] | None
 ) -> tuple[list[Replayed], list[Finding]]:
-    home = Path(manifests.decode(recording.manifest).cwd)
-    settings = Settings.near(home if home.is_dir() else Path.cwd())
+    settings = Settings.of_run(manifests.decode(recording.manifest).cwd)
     with settings.importable():
         rules = normalize.load(settings.table)
         done = [launcher.replay(recording, manner, settings=settings, waiting=waiting) for _ in range(TRIALS)]

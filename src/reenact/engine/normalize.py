@@ -179,7 +179,7 @@ def regex(pattern: str, replace: str, *, url: str | None = None, label: str = ""
         names = {number: f"?P<{name}>" for name, number in compiled.groupindex.items()}
         # A replacement is parsed only at a match: these are the same groups in an expression that always matches.
         re.sub("".join(f"({names.get(number, '')})" for number in range(1, compiled.groups + 1)), replace, "")
-    except (re.error, IndexError) as error:
+    except (re.error, IndexError, OverflowError, RecursionError) as error:
         message = f"{pattern!r} replaced by {replace!r} does not work: {error}"
         raise NormalizerError(message) from error
 

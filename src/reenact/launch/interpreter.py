@@ -19,6 +19,8 @@ _ASK = "import json, platform, sys; print(json.dumps([platform.python_version(),
 _ASK_FOR_HOOK = "import sys; sys.exit('reenact._hook' not in sys.modules)"
 _HOOK_LOADED_BUT_IDLE = {"REENACT_RECORD": "0"}
 _SECONDS = 20
+NO_SITE = re.compile(r"-[a-zA-VYZ]*S")
+"""An option of the interpreter with which it reads no start-up hook."""
 _PACKAGES = ("lib*/python3*/site-packages", "lib/python3*/dist-packages", "local/lib/python3*/dist-packages")
 _SYSTEM_TOO = re.compile(r"(?im)^include-system-site-packages *= *true")
 # PEP 376 and PyPA's "Recording installed projects": {name}-{version}.dist-info, both free of hyphens within
@@ -52,6 +54,11 @@ def has_hook(python: str, flags: Iterable[str] = ()) -> bool:
         return _ask([python, *flags, "-c", _ASK_FOR_HOOK], _HOOK_LOADED_BUT_IDLE).returncode == 0
     except (OSError, subprocess.SubprocessError):
         return False
+
+
+def runs_unseen(python: str, flags: Iterable[str] = ()) -> bool:
+    """Whether a program may run there without reenact's start-up hook, as far as it can be told without starting it."""
+    return bool(lacks(python)) or any(map(NO_SITE.match, flags))
 
 
 @cache

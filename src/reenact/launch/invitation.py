@@ -24,7 +24,6 @@ JOIN = "REENACT_JOIN"
 CHILDREN = "REENACT_CHILDREN"
 """The environment variable that keeps what is started from joining, with a value that turns things off."""
 
-_NO_SITE = re.compile(r"-[a-zA-VYZ]*S")
 _ASKS_ONLY = re.compile(r"-[a-zA-VYZ]*[Vh?]|--(version|help.*)$")
 
 Env = dict[str, str]
@@ -97,7 +96,7 @@ def why_not(words: list[str], executable: str | None, search: str, cwd: str) -> 
         return None
     if is_tooling(list(found.target)):
         return "reenact and pip are never recorded"
-    if any(map(_NO_SITE.match, found.flags)):
+    if any(map(interpreter.NO_SITE.match, found.flags)):
         return "with -S, Python does not read reenact's start-up hook"
     return interpreter.lacks(found.python)
 

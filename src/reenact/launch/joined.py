@@ -36,7 +36,7 @@ def start(text: str) -> None:
     """Begins what an invitation asks for. Called by the start-up hook before the program, whatever comes."""
     try:
         invitation = msgspec.json.decode(text, type=Invitation)
-    except msgspec.MsgspecError:
+    except (ValueError, RecursionError):
         return  # of another version of reenact, which will tell that this has left nothing
     hash_seed = os.environ.get("PYTHONHASHSEED", "")
     child.restore_hash_seed(invitation.hash_seed)

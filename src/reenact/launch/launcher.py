@@ -16,7 +16,7 @@ from typing import NoReturn
 
 import msgspec
 
-from reenact import _real
+from reenact import __version__, _real
 from reenact.engine.divergence import Divergence, What
 from reenact.engine.schedule import Schedule
 from reenact.errors import ArgumentError, TapeError, TapeUnwrittenError, UsageError
@@ -38,6 +38,10 @@ from reenact.tape.writer import TapeWriter
 HOOK_MISSING = (
     "the program ran, but reenact's start-up hook did not run in it: {python} has no reenact.pth in its site-packages "
     "(or was started with -S). Install reenact into that interpreter."
+)
+NO_HOOK = (
+    "nothing was run: the tape was recorded with {python}, and there reenact's start-up hook does not run, so that the "
+    "program would reach the network. Install reenact {version} into that interpreter."
 )
 NOT_RECORDED = "nothing was recorded: the start-up hook failed, for the reason above"
 NOT_REPLAYED = "nothing was replayed: the start-up hook failed. {reason}"
@@ -368,6 +372,8 @@ def command_of(recording: Recording, manifest: Manifest) -> Command:
             f"{manifest.name} is a process that {whole} started, and is replayed as what {whole} saw of it"
         )
     python, flags = world.python_for(manifest), tuple(manifest.flags)
+    if interpreter.runs_unseen(python, flags) and not interpreter.has_hook(python, flags):
+        raise UsageError(NO_HOOK.format(python=python, version=__version__))
     if not entry.is_function(manifest.entry):
         return Command(python, flags, tuple(manifest.target))
     if not manifest.arguments:
@@ -394,5 +400,6 @@ def _run(
             return supervised(command.argv, env, folder, streams=(subprocess.DEVNULL, None, None))
         with errors.open("wb") as file:
             return supervised(command.argv, env, folder, streams=(subprocess.DEVNULL, subprocess.DEVNULL, file))
-    except OSError as error:
-        raise UsageError(NOT_STARTED.format(python=command.python, reason=error.strerror)) from error
+    except (OSError, ValueError) as error:  # ValueError: a tape may hold what is no command line
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(NOT_STARTED.format(python=command.python, reason=reason)) from error

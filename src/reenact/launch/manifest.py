@@ -94,7 +94,7 @@ def decode(data: bytes) -> Manifest:
     """
     try:
         return msgspec.json.decode(data, type=Manifest)
-    except msgspec.MsgspecError as error:
+    except (ValueError, RecursionError) as error:
         raise TapeCorruptError(f"the tape does not say what was run: {error}") from error
 
 

@@ -36,6 +36,16 @@ class Settings:
                 return cls(folder, table)
         return cls()
 
+    @classmethod
+    def of_run(cls, cwd: str) -> Settings:
+        """Those of the folder in which a run was recorded; of this one where that is gone.
+
+        Raises:
+            UsageError: as of `near`.
+        """
+        home = Path(cwd)
+        return cls.near(home if home.is_absolute() and home.is_dir() else Path.cwd())
+
     @property
     def boundaries(self) -> list[str]:
         """Functions that are tools, as `package.module:function`.
@@ -103,16 +113,18 @@ class Settings:
 
 
 def _table(path: Path) -> dict[str, object]:
-    if not path.is_file():
-        return {}
-    import tomllib  # noqa: PLC0415  only where there is something to read
-
     try:
+        if not path.is_file():
+            return {}
+        import tomllib  # noqa: PLC0415  only where there is something to read
+
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError:
         return {}
     except ValueError as error:
         raise UsageError(f"{path} cannot be read: {error}") from error
+    except RecursionError:
+        raise UsageError(f"{path} cannot be read: it is nested too deep") from None
     tool = document.get("tool")
     table = tool.get("reenact") if isinstance(tool, dict) else None
     return table if isinstance(table, dict) else {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
@@ -20,13 +21,14 @@ from reenact.seams.patch import Patches
 from reenact.seams.system import overlays
 from reenact.seams.system.files import Served
 from reenact.seams.system.listings import hide, is_hidden
-from reenact.seams.system.states import content_of, left_at, link_at
+from reenact.seams.system.states import MACHINE, content_of, left_at, link_at
 from reenact.tape.event import Left, Saw, Sight
 from reenact.tape.reader import Recording
 from reenact.tape.redact import secrets_of
 from reenact.tape.whole import every
 
 _SCRATCH, _COPIES = "scratch", "copies"
+_REFUSED = (OSError, ValueError, OverflowError)  # the last ones for numbers that no file system takes
 
 Before = Callable[[Path], None]
 
@@ -132,16 +134,16 @@ class Workspace:
 
     def _put(self, saw: Saw) -> None:
         """Puts that in place while the run goes on: what it has made itself in a folder stays."""
-        if not self._closed.has(saw.path):
-            return
         with muted():
+            if not _may_change(saw.path, self._closed):
+                return
             try:
                 if saw.kind != Sight.FOLDER or not Path(saw.path).is_dir():
                     _put(self._tape, saw, self._before)
                 elif saw.names is not None:
                     self._put_names(saw.path, saw.names)
-            except OSError as error:
-                self._missing.append(f"{saw.path} could not be put in place: {error.strerror}")
+            except _REFUSED as error:
+                self._missing.append(f"{saw.path} could not be put in place: {_why(error)}")
 
     def _put_names(self, folder: str, names: list[str]) -> None:
         before = self._names.get(folder)
@@ -155,6 +157,8 @@ class Workspace:
         if isinstance(self._closed, _Shared):
             return
         for path, left in self._tape.left.items():
+            if not _is_path(path):
+                continue
             now = left_at(path, secrets_of(os.environ))
             if (now.kind, now.digest) != (left.kind, left.digest):
                 yield Divergence(What.FILE, self._tape.main, expected=_told(left), actual=_told(now))
@@ -192,22 +196,40 @@ def _restore(tape: Recording, closed: Closed, before: Before) -> list[str]:
     """Puts in place what the recorded run found; what could not be is told, a line each."""
     missing: list[str] = []
     for path, saw in sorted(tape.saw.items()):
-        if _stands(saw):
+        if _is_path(path) and _stands(saw):
             continue
-        if not closed.has(path):
+        if not _may_change(path, closed):
             missing.append(f"{path} is not what it was, and cannot be put in place there")
             continue
         try:
             _put(tape, saw, before)
-        except OSError as error:
-            missing.append(f"{path} could not be put in place: {error.strerror}")
+        except _REFUSED as error:
+            missing.append(f"{path} could not be put in place: {_why(error)}")
     for path, saw in sorted(tape.saw.items(), reverse=True):
-        if saw.kind == Sight.FOLDER and closed.has(path):
+        if saw.kind == Sight.FOLDER and _may_change(path, closed):
             try:
                 os.utime(path, ns=(saw.mtime, saw.mtime))
-            except OSError as error:
-                missing.append(f"{path} could not be put in place: {error.strerror}")
+            except _REFUSED as error:
+                missing.append(f"{path} could not be put in place: {_why(error)}")
     return missing
+
+
+def _why(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else "") or str(error)
+
+
+def _is_path(path: str) -> bool:
+    """Whether it is a path as a recording writes it: absolute, and with no `..` in it."""
+    return path.startswith("/") and "\0" not in path and os.path.normpath(path) == path
+
+
+def _may_change(path: str, closed: Closed) -> bool:
+    """Whether a tape may have something put in place there: in what is closed, also when the links are followed."""
+    if not _is_path(path) or path.startswith(MACHINE):
+        return False
+    folder, name = os.path.split(path)
+    real = os.path.join(os.path.realpath(folder), name)  # noqa: PTH118  it is text
+    return closed.has(real) and not real.startswith(MACHINE)
 
 
 def _stands(saw: Saw) -> bool:
@@ -233,6 +255,8 @@ def _put(tape: Recording, saw: Saw, before: Before) -> None:
         before(path)
     if path.is_symlink():
         path.unlink()  # or what it leads to would be changed
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise OSError(errno.EPERM, "there is a device, a pipe or a socket")
     if saw.kind == Sight.NOTHING:
         _remove(path)
         return
@@ -241,7 +265,7 @@ def _put(tape: Recording, saw: Saw, before: Before) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     if saw.kind == Sight.LINK:
         _remove(path)
-        path.symlink_to(*saw.names or ())
+        path.symlink_to((saw.names or [""])[0])
     elif saw.kind == Sight.FOLDER:
         path.mkdir(exist_ok=True)
         _put_names(path, _names(path), saw.names, before)
@@ -255,8 +279,9 @@ def _put_names(folder: Path, there: set[str], names: Iterable[str] | None, befor
             before(folder / name)
             _remove(folder / name)
         for name in set(names) - there:
-            before(folder / name)
-            (folder / name).touch()
+            if "/" not in name and "\0" not in name and name not in ("", ".", ".."):
+                before(folder / name)
+                (folder / name).touch()
 
 
 def _put_file(path: Path, saw: Saw, data: bytes | None) -> None:

@@ -35,7 +35,7 @@ def dechunk(body: bytes) -> bytes:
     while size_line is not None and (size := int(size_line[1], 16)):
         start = size_line.end()
         pieces.append(body[start : start + size])
-        end = start + size
+        end = min(start + size, len(body))
         end += 2 if body[end : end + 2] == b"\r\n" else 1
         size_line = _CHUNK_SIZE.match(body, end)
     return b"".join(pieces)

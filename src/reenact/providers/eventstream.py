@@ -18,6 +18,7 @@ _CRC = struct.Struct(">I")
 _SHORTEST = _PRELUDE.size + _CRC.size
 # The specification allows 24 MiB of payload and 128 KiB of headers; a longer length is noise, not a frame to wait for.
 _LONGEST = (24 << 20) + (128 << 10) + _SHORTEST
+_MOST = 1 << 17
 
 # Header types by their number: byte, short, integer, long and timestamp, with their sizes.
 _INTEGERS = {2: 1, 3: 2, 4: 4, 5: 8, 8: 8}
@@ -51,6 +52,8 @@ def frames(body: bytes) -> Frames:
     found: list[Frame] = []
     at = 0
     while at < len(body):
+        if len(found) == _MOST:
+            return Frames(tuple(found), at, f"more than {_MOST:,} frames")
         try:
             frame, at = _frame(body, at)
         except ValueError as problem:

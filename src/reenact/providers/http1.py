@@ -55,7 +55,8 @@ class Message:
     def __init__(self, first: re.Pattern[bytes], body_of: Callable[[Head], _Body]) -> None:
         self._first = first
         self._body_of = body_of
-        self._early = b""
+        self._early = bytearray()
+        self._first_line: re.Match[bytes] | None = None
         self._body: _Body | None = None
         self.head: Head | None = None
         self.fault = ""
@@ -84,20 +85,27 @@ class Message:
     def _take_head(self, data: bytes) -> int:
         known = len(self._early)
         self._early += data
-        first = self._first.match(self._early)
-        end = _END_OF_HEAD.search(self._early) if first is not None else None
-        if (first is None and b"\n" in self._early) or (end is None and len(self._early) > _LONGEST_HEAD):
-            line = self._early.partition(b"\n")[0]
-            self.fault = f"no HTTP: {line[:_SHOWN]!r}"
-            return 0
-        if first is None or end is None:
+        # what has come before is not looked through again: it may come byte by byte
+        if self._first_line is None and b"\n" in data:
+            self._first_line = self._first.match(bytes(self._early))
+            if self._first_line is None:
+                return self._no_http()
+        end = _END_OF_HEAD.search(self._early, max(known - 3, 0)) if self._first_line is not None else None
+        if end is None and len(self._early) > _LONGEST_HEAD:
+            return self._no_http()
+        if self._first_line is None or end is None:
             return len(data)
-        words = [word.decode("latin-1") if word is not None else "" for word in first.groups()]
-        lines = self._early[first.end() : end.start()].decode("latin-1").replace("\r\n", "\n").split("\n")
+        words = [word.decode("latin-1") if word is not None else "" for word in self._first_line.groups()]
+        lines = self._early[self._first_line.end() : end.start()].decode("latin-1").replace("\r\n", "\n").split("\n")
         self.head = Head((words[0], words[1], words[2]), tuple(_headers(lines)))
         self._body = self._body_of(self.head)
-        self._early = b""
+        self._early.clear()
         return end.end() - known
+
+    def _no_http(self) -> int:
+        line = bytes(self._early[:_SHOWN]).partition(b"\n")[0]
+        self.fault = f"no HTTP: {line!r}"
+        return 0
 
 
 def begins_request(data: bytes) -> bool:

@@ -10,10 +10,19 @@ import msgspec
 
 Doc: TypeAlias = Mapping[str, object]
 NOTHING: Doc = {}
+MOST = 4 << 20  # values of a document, events of a stream: each takes far more memory than it has bytes
+_HIGHEST = 10**12  # no count of tokens is higher, so that sums of them are numbers that JSON has
+
+
+def too_large(body: bytes) -> bool:
+    """Whether JSON holds more values than are read."""
+    return len(body) > MOST and sum(map(body.count, (b",", b"[", b"{"))) > MOST
 
 
 def load(body: bytes) -> object:
-    """Decode JSON. Raises ValueError, and nothing else, where it is not JSON."""
+    """Decode JSON. Raises ValueError, and nothing else, where it is not JSON, or too large to be read."""
+    if too_large(body):
+        raise ValueError(f"more than {MOST:,} values")
     try:
         return msgspec.json.decode(body)
     except RecursionError:
@@ -76,13 +85,11 @@ def text(source: Doc, *keys: str) -> str:
 
 
 def count(source: Doc, *keys: str) -> int:
-    """Return the first whole number found under any of `keys`, else 0."""
+    """Return the first whole number found under any of `keys`, else 0; 0 for what is no count at all."""
     for key in keys:
         value = source.get(key)
-        if isinstance(value, int) and not isinstance(value, bool):
-            return value
-        if isinstance(value, float) and value.is_integer():
-            return int(value)
+        if isinstance(value, int | float) and not isinstance(value, bool) and value % 1 == 0:
+            return int(value) if 0 <= value <= _HIGHEST else 0
     return 0
 
 

@@ -18,6 +18,13 @@ from reenact.providers.wire import Wire, header
 
 def read(wire: Wire) -> Reading:
     """Say what an exchange means. Never raises: what cannot be read is `Unreadable`, or in `ModelCall.unread`."""
+    try:
+        return _read(wire)
+    except RecursionError:
+        return Unreadable("nested too deep", wire.response_body or wire.request_body)
+
+
+def _read(wire: Wire) -> Reading:
     place = place_of(wire.method, wire.url)
     if place is None:
         return NotAModel("no model answers at this method and URL")

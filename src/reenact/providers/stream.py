@@ -8,7 +8,10 @@ from dataclasses import dataclass
 
 from reenact.providers import eventstream, sse
 from reenact.providers.call import Unreadable
-from reenact.providers.loose import Doc, load, load_doc, text
+from reenact.providers.loose import MOST, Doc, load, load_doc, text, too_large
+
+_LINES = 1 << 20
+_FIELDS = (b":", b"data", b"event", b"id", b"retry", b"\xef\xbb\xbf")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,8 @@ def stream_of(content_type: str, body: bytes) -> Stream | None:
 
 
 def _from_sse(body: bytes) -> Stream:
+    if len(body) > _LINES and body.count(b"\n") + body.count(b"\r") > _LINES:
+        return Stream((), Unreadable(f"more than {_LINES:,} lines", body))
     chunks: list[Chunk] = []
     fault: Unreadable | None = None
     for event in sse.events(body):
@@ -53,6 +58,8 @@ def _from_sse(body: bytes) -> Stream:
             continue
         failed = event.name == "error" or doc.get("type") == "error" or bool(doc.get("error"))
         chunks.append(Chunk(event.name, doc, failed))
+    if not chunks and fault is None and body.strip() and not body.startswith(_FIELDS):
+        fault = Unreadable("no server-sent events", body)
     return Stream(tuple(chunks), fault)
 
 
@@ -82,6 +89,8 @@ def _from_frames(body: bytes) -> Stream:
 
 def from_array(body: bytes) -> Stream:
     """Read a stream that is one JSON array, written element by element."""
+    if too_large(body):
+        return Stream((), Unreadable(f"more than {MOST:,} values", body))
     try:
         value = load(body)
     except ValueError:

@@ -18,6 +18,7 @@ from reenact.launch.ending import gone, recorded_error, told
 from reenact.launch.launcher import Replayed
 from reenact.launch.spec import Report
 from reenact.report import divergence as divergences
+from reenact.report import document
 from reenact.report.divergence import GUTTER
 from reenact.report.figures import counted, lasted, seconds
 from reenact.report.findings import contested, findings
@@ -265,9 +266,9 @@ def _contested(replayed: Replayed) -> Iterator[str]:
 
 def json(certificate: Certificate) -> bytes:
     """The certificate as one JSON object: its fields, with `divergences` as `report.divergence.json` has each."""
-    document = {name: getattr(certificate, name) for name in certificate.__struct_fields__}
-    document["divergences"] = [msgspec.Raw(divergences.json(one)) for one in certificate.divergences]
-    return msgspec.json.encode(document)
+    found = {name: getattr(certificate, name) for name in certificate.__struct_fields__}
+    found["divergences"] = [divergences.fields(one) for one in certificate.divergences]
+    return document.encode(found)
 
 
 # Text

@@ -92,11 +92,16 @@ def advice(divergence: Divergence) -> str:
 
 
 def json(divergence: Divergence) -> bytes:
-    """The report as one JSON object: the fields of `Divergence`, its requests as summaries with bodies cut."""
-    fields = msgspec.to_builtins(divergence)
+    """The report as one JSON object."""
+    return document.encode(fields(divergence))
+
+
+def fields(divergence: Divergence) -> dict[str, object]:
+    """What is in the JSON: the fields of `Divergence`, its requests as summaries with bodies cut."""
+    found: dict[str, object] = msgspec.to_builtins(divergence)
     for side in ("expected", "actual"):
-        fields[side] = _summary(getattr(divergence, side))
-    return document.encode(fields)
+        found[side] = _summary(getattr(divergence, side))
+    return found
 
 
 class _Page:

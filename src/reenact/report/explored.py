@@ -54,7 +54,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     early: Outcome
     late: Outcome
     departures: int
-    divergences: list[msgspec.Raw]
+    divergences: list[dict[str, object]]
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,9 +123,7 @@ def _found(finding: Finding, steps: Mapping[int, int], normalizers: Sequence[Nor
         early=_outcome(early, steps),
         late=_outcome(late, steps),
         departures=finding.order.departures,
-        divergences=[
-            msgspec.Raw(divergences.json(_explained(one, steps, normalizers))) for one in finding.order.divergences
-        ],
+        divergences=[divergences.fields(_explained(one, steps, normalizers)) for one in finding.order.divergences],
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -46,7 +45,7 @@ def tagged(tags: Mapping[str, str]) -> str:
 
 def inside(path: str, folder: str) -> str:
     """A path, from the folder where it is inside of it."""
-    return os.path.relpath(path, folder) if folder and Path(path).is_relative_to(folder) else path
+    return str(Path(path).relative_to(folder)) if folder and Path(path).is_relative_to(folder) else path
 
 
 def lasted(recording: Recording) -> int:

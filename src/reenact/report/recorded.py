@@ -37,7 +37,7 @@ def _summary(recording: Recording, tape_bytes: int) -> str:
 
 
 def _noted(slug: str, noted: list[tuple[Note, SiteNamed | None]]) -> Iterator[str]:
-    yield f"reenact: {MEANING.get(slug, slug)}:"
+    yield f"reenact: {MEANING.get(slug, plain(slug))}:"
     for note, site in noted[:LISTED]:
         yield f"    {plain(last_line(note.text))}{_where(site)}"
     if len(noted) > LISTED:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from itertools import accumulate
+from typing import Final, NamedTuple
 
 import msgspec
 
 from reenact.providers import Media, Message, Other, Part, Text, Thinking, ToolCall, ToolResult
 from reenact.report.figures import size
+
+_DEEPEST: Final = 40
+_BRACKETS: Final = re.compile(r"[\[\]{}]")
 
 
 class Said(NamedTuple):
@@ -65,7 +70,7 @@ def _arguments(text: str) -> str:
     """The arguments of a call as Python would write them; what is no JSON object as it is."""
     try:
         values = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
-    except (msgspec.MsgspecError, RecursionError):
+    except (ValueError, RecursionError):
         return f"({text})"
     pairs = (f"{name}={bytes(value).decode('utf-8', 'replace')}" for name, value in values.items())
     return f"({', '.join(pairs)})"
@@ -85,9 +90,14 @@ def in_full(part: Part) -> str:
 def pretty(text: str | bytes) -> str:
     """JSON objects and arrays in lines, anything else as it is."""
     plain = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-    if not plain.lstrip().startswith(("{", "[")):
+    if not plain.lstrip().startswith(("{", "[")) or _depth(plain) > _DEEPEST:
         return plain
     try:
         return msgspec.json.format(plain, indent=2)
-    except (msgspec.MsgspecError, RecursionError):
+    except (ValueError, RecursionError):
         return plain
+
+
+def _depth(text: str) -> int:
+    """How deep its brackets are nested, those in texts among them. Each level is two spaces more in each line."""
+    return max(accumulate(1 if bracket in "[{" else -1 for bracket in _BRACKETS.findall(text)), default=0)

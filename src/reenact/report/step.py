@@ -87,7 +87,7 @@ def _facts(step: Step, run: Run) -> Iterator[tuple[str, str]]:
     function = plain(step.site.function.partition(":")[2]) if step.site is not None else ""
     yield "line", f"{where(step.site, run.cwd)} in {function}" if function else where(step.site, run.cwd)
     names = named(run)
-    yield "lane", plain(f"{step.lane} ({names[step.lane]})") if step.lane in names else step.lane
+    yield "lane", plain(f"{step.lane} ({names[step.lane]})" if step.lane in names else step.lane)
     yield "tokens", tokens(step.usage)
     yield "finish", plain(step.finish_reason or "")
     offered = ", ".join(map(plain, step.tools))

@@ -5,6 +5,7 @@ What stands on a tape comes from strangers: no byte of it may reach the terminal
 
 from __future__ import annotations
 
+import re
 import shutil
 import textwrap
 import unicodedata
@@ -16,6 +17,13 @@ _NARROWEST, _WIDEST = 60, 140
 _WIDE: Final = ("W", "F")
 _HUES: Final = ("36", "35", "34", "96", "95", "94")  # without red, yellow and green
 _NAMED: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+# Of letters that Unicode calls printable nobody sees fillers, joiners and selectors, and marks that are piled on one
+# letter run over the lines above and below.
+_MARKS: Final = r"[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
+_ODD: Final = re.compile(
+    r"[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0d\uffa0\U000e0100-\U000e01ef]"
+    rf"|(?<={_MARKS}{{4}}){_MARKS}"
+)
 
 
 def width_of(stream: TextIO) -> int:
@@ -82,9 +90,16 @@ class Paint:
 
 def plain(data: str) -> str:
     """The text with everything escaped that a terminal would obey, hide or reorder."""
+    return escaped(data, _escape)
+
+
+def escaped(data: str, escape: Callable[[str], str]) -> str:
+    """As `plain`, with escapes of another sort for such letters."""
+    if not data.isascii():
+        data = _ODD.sub(lambda found: escape(found[0]), data)
     if data.isprintable():
         return data
-    return "".join(letter if letter.isprintable() else _escape(letter) for letter in data)
+    return "".join(letter if letter.isprintable() else escape(letter) for letter in data)
 
 
 def _escape(letter: str) -> str:
@@ -106,11 +121,19 @@ def columns(text: str) -> int:
 
 def clip(text: str, width: int) -> str:
     """A plain text cut to a width, with an ellipsis where something is missing."""
-    if columns(text) <= width:
-        return text
-    while text and columns(text) > width - 1:
-        text = text[: max(0, min(len(text) - 1, width - 1))]
-    return f"{text}…"
+    return text if columns(text) <= width else f"{_begin(text, width - 1)}…"
+
+
+def _begin(text: str, width: int) -> str:
+    """As much of a plain text as fits into a width."""
+    if text.isascii():
+        return text[: max(width, 0)]
+    left = width
+    for at, letter in enumerate(text):
+        left -= columns(letter)
+        if left < 0:
+            return text[:at]
+    return text
 
 
 def padded(text: str, width: int) -> str:
@@ -140,11 +163,15 @@ def preview(text: str, width: int, rows: int = 2) -> list[str]:
     if rest <= 0 and len(found) <= rows:
         return found
     missing = max(rest, 0) + sum(map(len, found[rows:]))
-    mark = f" … {missing:,} more characters"
     *whole, last = found[:rows]
-    kept = clip(last, width - len(mark)).removesuffix("…") if columns(last) + len(mark) > width else last
-    mark = f" … {missing + len(last) - len(kept):,} more characters"
-    return [*whole, kept.rstrip() + mark]
+    kept = last
+    if columns(last) + len(_more(missing)) > width:
+        kept = _begin(last, width - len(_more(missing + len(last))))
+    return [*whole, kept.rstrip() + _more(missing + len(last) - len(kept))]
+
+
+def _more(missing: int) -> str:
+    return f" … {missing:,} more characters"
 
 
 def _rows(text: str, width: int) -> list[str]:
@@ -157,7 +184,7 @@ def _rows(text: str, width: int) -> list[str]:
             continue
         left = word
         while columns(left) > width:
-            piece = clip(left, width + 1).removesuffix("…")
+            piece = _begin(left, width) or left[0]
             found.append(piece)
             left = left[len(piece) :]
         found.append(left)

@@ -184,7 +184,7 @@ def _lane(path: str, lanes: Mapping[str, str]) -> str:
     if path not in lanes:
         return ""
     name = plain(lanes[path])
-    return f"lane {path}{f' ({name})' if name and columns(name) <= 16 else ''}"
+    return f"lane {plain(path)}{f' ({name})' if name and columns(name) <= 16 else ''}"
 
 
 def refused(trouble: Trouble) -> bool:

@@ -148,7 +148,7 @@ def _record_damage(recording: Recording, run: str) -> Iterator[str]:
             for _, part in event.parts:
                 if part.kind == PartKind.HEAD:
                     msgspec.json.decode(part.data)
-        except (TapeError, msgspec.MsgspecError) as error:
+        except (TapeError, ValueError, RecursionError) as error:
             yield f"event {event.id}: {str(error).removeprefix(f'event {event.id}: ')}"
             return  # later bodies build on this one
 
@@ -159,7 +159,7 @@ def _identity_damage(recording: Recording, run: str) -> Iterator[str]:
         return
     try:
         manifest = _identity(recording.manifest)
-    except msgspec.MsgspecError as error:
+    except (ValueError, RecursionError) as error:
         yield f"the journal does not say what was run: {error}"
         return
     for key in _Identity.__struct_fields__:

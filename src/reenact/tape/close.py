@@ -186,7 +186,7 @@ def _program(manifest: bytes) -> str:
     """What was run, as one would type it after `python`."""
     try:
         program = _program_of(manifest)
-    except msgspec.MsgspecError:
+    except (ValueError, RecursionError):
         return ""
     return program.entry or shlex.join(program.target)
 
@@ -195,7 +195,7 @@ def labels_of(recording: Recording) -> tuple[str, dict[str, str]]:
     """The run's session and its tags: those that it began with, and those that the program gave it."""
     try:
         began = _program_of(recording.manifest)
-    except msgspec.MsgspecError:
+    except (ValueError, RecursionError):
         began = _Program()
     return recording.session or began.session, began.tags | recording.tags
 
@@ -215,5 +215,5 @@ def _row(event: Event) -> tuple[int | str | None, ...]:
 def _status(head: bytes) -> int | None:
     try:
         return _status_of(head).status
-    except msgspec.MsgspecError:
+    except (ValueError, RecursionError):
         return None

@@ -11,6 +11,7 @@ import zstandard
 
 from reenact.errors import TapeCorruptError
 from reenact.tape import schema
+from reenact.tape.allowance import Allowance
 from reenact.tape.event import (
     AnyRecord,
     Began,
@@ -27,7 +28,6 @@ from reenact.tape.event import (
 )
 
 GENESIS = bytes(32)
-MAX_PIECE_BYTES = 1 << 30
 _SLICE_BYTES = 1024
 SEGMENT_BYTES = 16 * 1024 * 1024
 STORED_BYTES = 16 * 1024
@@ -150,12 +150,14 @@ def _text(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def unpack(pieces: Iterable[Piece]) -> Iterable[list[AnyRecord]]:
-    """The records of each piece, with every chain value checked.
+def unpack(pieces: Iterable[Piece], allowance: Allowance | None = None) -> Iterable[list[AnyRecord]]:
+    """The records of each piece, with every chain value checked. No more is unpacked than the allowance of the tape.
 
     Raises:
         TapeCorruptError: a piece is missing, out of place, or not what was written.
+        TapeTooLargeError: the allowance is spent.
     """
+    allowance = allowance or Allowance()
     chain, segment, frame, expected = GENESIS, -1, None, 1
     for piece in pieces:
         if not _is_piece(piece):
@@ -168,7 +170,9 @@ def unpack(pieces: Iterable[Piece]) -> Iterable[list[AnyRecord]]:
             segment, frame = piece.segment, zstandard.ZstdDecompressor().decompressobj(write_size=1 << 16)
         try:
             assert frame is not None  # noqa: S101  the first piece never has segment -1
-            raw = _decompress(frame, piece)
+            allowance.grow(len(piece.data))
+            raw = _decompress(frame, piece, allowance)
+            allowance.spend(raw)
             yield _decoded(raw)
         except (zstandard.ZstdError, msgspec.MsgspecError, RecursionError, MemoryError, UnicodeDecodeError) as error:
             raise TapeCorruptError(f"piece {piece.id} of the journal cannot be read: {error}") from error
@@ -199,12 +203,14 @@ def fold(lane: str, name: str, batches: Iterable[Sequence[AnyRecord]]) -> Iterat
         yield Kin(lane, name, _encode(stretch))
 
 
-def unfold(kin: Kin) -> list[AnyRecord]:
+def unfold(kin: Kin, allowance: Allowance) -> list[AnyRecord]:
     """The records of a process that stand in one of its run.
 
     Raises:
         TapeCorruptError: they are none.
+        TapeTooLargeError: the allowance of the tape is spent.
     """
+    allowance.spend(kin.data)
     try:
         return _decoded(kin.data)
     except (msgspec.MsgspecError, RecursionError, MemoryError, UnicodeDecodeError) as error:
@@ -253,15 +259,15 @@ def stretches(batches: Iterable[Sequence[AnyRecord]], limit: int = _STRETCH_BYTE
         yield pending
 
 
-def _decompress(frame: zstandard.ZstdDecompressionObj, piece: Piece) -> bytes:
-    """The plain bytes of a piece, which may be a bomb: no more is unpacked than a journal can hold."""
+def _decompress(frame: zstandard.ZstdDecompressionObj, piece: Piece, allowance: Allowance) -> bytes:
+    """The plain bytes of a piece, which may be a bomb."""
     plain: list[bytes] = []
     size = 0
     for at in range(0, len(piece.data), _SLICE_BYTES):
         plain.append(frame.decompress(piece.data[at : at + _SLICE_BYTES]))
         size += len(plain[-1])
-        if size > MAX_PIECE_BYTES:
-            raise TapeCorruptError(f"piece {piece.id} of the journal unpacks to more than {MAX_PIECE_BYTES} bytes")
+        if size > allowance.room:
+            raise allowance.exceeded()
     return b"".join(plain)
 
 

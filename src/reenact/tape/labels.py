@@ -99,7 +99,7 @@ def of_rows(rows: Mapping[str, str | int]) -> tuple[str, dict[str, str]]:
     """The session and the tags that such rows say, however damaged they are."""
     try:
         tags = json.loads(str(rows.get("tags", "{}")))
-    except ValueError:
+    except (ValueError, RecursionError):
         tags = {}
     told = {str(key): str(value) for key, value in tags.items()} if isinstance(tags, dict) else {}
     return str(rows.get("session", "")), told

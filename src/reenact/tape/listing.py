@@ -12,10 +12,10 @@ from reenact.errors import TapeError
 from reenact.tape import labels
 from reenact.tape.close import being_written
 from reenact.tape.event import UNKNOWN_STATUS, Kind
-from reenact.tape.reader import RECORDING, index
+from reenact.tape.reader import RECORDING, index, run_table
 from reenact.tape.store import Store
 
-_ASKED: Final = "SELECT name, count(*) FROM event WHERE kind = ? GROUP BY name"
+_ASKED: Final = "SELECT name, count(*) FROM event WHERE kind = ? AND typeof(name) = 'text' GROUP BY name"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def _listed(run: str, path: Path, wanted: Wanted) -> Listed | None:
     size = sum(file.stat().st_size for file in (path, path.with_name(f"{path.name}-wal")) if file.is_file())
     try:
         with index(path) as db:
-            row = dict(db.execute("SELECT key, value FROM run"))
+            row = run_table(db)
             if not wanted.has(row):
                 return None
             asked = tuple(db.execute(_ASKED, (Kind.HTTP,))) if row.get("status") != RECORDING else ()

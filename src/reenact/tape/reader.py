@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
@@ -16,7 +17,8 @@ from reenact.errors import TapeCorruptError, TapeError, TapeVersionError
 from reenact.tape import event as ev
 from reenact.tape import schema
 from reenact.tape import seal as seals
-from reenact.tape.delta import Bodies
+from reenact.tape.allowance import Allowance
+from reenact.tape.delta import MAX_BASE_BYTES, Bodies
 from reenact.tape.journal import GENESIS, Piece, data_of, unfold, unpack, with_data
 from reenact.tape.seal import Seal
 
@@ -28,6 +30,15 @@ RECORDING = "recording"
 
 OUTLINED_BYTES = 16 * 1024 * 1024
 """What an outline holds of one answer, and of one stream of output."""
+_KEPT = 64  # bodies that are there at once
+_DEEPEST = 32  # processes that have started one another
+_DEEP = 16  # exceptions in exceptions: a recording keeps four
+_PATH = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})*")
+_COLUMNS = {
+    "piece": ["id", "segment", "data", "chain"],
+    "run": ["key", "value"],
+    "event": ["id", "lane", "kind", "name", "site", "began", "ended", "status", "sent", "received"],
+}
 
 
 class Event(Struct):
@@ -161,8 +172,11 @@ class Recording(Struct):
     seal: Seal | None = None
     _bodies: Bodies = field(default_factory=Bodies)
     _restored: dict[int, bytes] = field(default_factory=dict)
+    _restored_bytes: int = 0
     _next_body: int = 0
     _processes: tuple[Recording, ...] | None = None
+    _allowance: Allowance = field(default_factory=Allowance)
+    _depth: int = 0
 
     @property
     def main(self) -> str:
@@ -182,9 +196,9 @@ class Recording(Struct):
             TapeCorruptError: a journal of theirs cannot be believed.
         """
         if self._processes is None:
-            folded = tuple(_process(self.path, kin, self.ends.get(lane)) for lane, kin in self.kin.items())
+            folded = tuple(_process(self, kin, self.ends.get(lane)) for lane, kin in self.kin.items())
             # while a run goes on, or when it was killed, they stand beside its tape
-            beside = _beside(self.path) if self.summary.get("status") == RECORDING else ()
+            beside = _beside(self) if self.summary.get("status") == RECORDING else ()
             self._processes = (*folded, *beside)
         return self._processes
 
@@ -230,21 +244,25 @@ class Recording(Struct):
         while self._next_body <= event.id:
             current = self.events[self._next_body]
             self._restored[self._next_body] = self._bodies.restore(current.id, current.delta)
-            self._restored.pop(self._next_body - 64, None)
+            self._restored_bytes += len(self._restored[self._next_body])
             self._next_body += 1
+            while len(self._restored) > _KEPT or (self._restored_bytes > MAX_BASE_BYTES and len(self._restored) > 1):
+                self._restored_bytes -= len(self._restored.pop(next(iter(self._restored))))
         if event.id not in self._restored:
-            self._bodies, self._restored, self._next_body = Bodies(), {}, 0
+            self._bodies, self._restored, self._restored_bytes, self._next_body = Bodies(), {}, 0, 0
             return self.body(event)
         return self._restored[event.id]
 
 
-def read(path: Path, *, unsealed: bool = False) -> Recording:
+def read(path: Path, *, unsealed: bool = False, depth: int = 0) -> Recording:
     """The recording on a tape, closed or still being written. `unsealed`: without a look at its seal.
+
+    It may be of a process that others have started, `depth` of them.
 
     Raises:
         TapeError: there is no tape there, or its bytes cannot be believed.
     """
-    return _read(path, None, unsealed=unsealed)
+    return _read(path, None, unsealed=unsealed, depth=depth)
 
 
 def outline(path: Path, *, unsealed: bool = False) -> Recording:
@@ -255,13 +273,14 @@ def outline(path: Path, *, unsealed: bool = False) -> Recording:
     return _read(path, OUTLINED_BYTES, unsealed=unsealed)
 
 
-def _read(path: Path, most: int | None, *, unsealed: bool) -> Recording:
+def _read(path: Path, most: int | None, *, unsealed: bool, depth: int = 0) -> Recording:
     seal = None if unsealed else seal_of(path)
     with index(path) as db:
-        recording = Recording(path, dict(db.execute("SELECT key, value FROM run")), seal=seal)
+        recording = Recording(path, run_table(db), seal=seal, _depth=depth)
         rows = db.execute("SELECT id, segment, data, chain FROM piece ORDER BY id")
         builder = _Builder(recording, most)
-        for records in unpack(_last_seen(recording, (Piece(*row) for row in rows))):
+        pieces = _last_seen(recording, (Piece(*row) for row in rows))
+        for records in unpack(pieces, recording._allowance):  # noqa: SLF001  it is made here
             for record in records:
                 builder.add(record)
     set_aside(recording)
@@ -278,22 +297,29 @@ def in_order_of_birth(recording: Recording) -> list[int]:
     return [int(number) for number in recording.main.split(".")]
 
 
-def _beside(tape: Path) -> Iterator[Recording]:
+def _beside(run: Recording) -> Iterator[Recording]:
     found = []
-    for path in folder_of(tape).glob(f"*{tape.suffix}"):
+    folder = folder_of(run.path)
+    for path in folder.glob(f"*{run.path.suffix}") if not folder.is_symlink() else ():
         with suppress(TapeError):  # its process was gone before there was anything on it, or still is at that
-            found.append(read(path))
+            found.append(read(path, depth=_below(run)))
     return iter(sorted((one for one in found if one.lanes), key=in_order_of_birth))
 
 
-def _process(tape: Path, kin: list[ev.Kin], status: int | None) -> Recording:
-    recording = Recording(tape, {}, status=status)
+def _process(run: Recording, kin: list[ev.Kin], status: int | None) -> Recording:
+    recording = Recording(run.path, {}, status=status, _allowance=run._allowance, _depth=_below(run))  # noqa: SLF001
     builder = _Builder(recording)
     for stretch in kin:
-        for record in unfold(stretch):
+        for record in unfold(stretch, recording._allowance):  # noqa: SLF001  it is made here
             builder.add(record)
     set_aside(recording)
     return recording
+
+
+def _below(run: Recording) -> int:
+    if run._depth == _DEEPEST:  # noqa: SLF001  of this file
+        raise TapeCorruptError(f"{run.path}: more than {_DEEPEST} processes have started one another")
+    return run._depth + 1  # noqa: SLF001
 
 
 def set_aside(recording: Recording) -> None:
@@ -302,11 +328,11 @@ def set_aside(recording: Recording) -> None:
     Such a lane crosses nothing but side traffic, itself or by lanes that it bore, and what a thread does around it; or
     it was born of one and does no more. Main is the run itself, and what is written to stdout is what the run was for.
     """
-    lanes = recording.lanes
+    lanes, parents = recording.lanes, parents_of(recording.lanes)
     quiet = {path for path, lane in lanes.items() if path != recording.main and _is_quiet(lane)}
-    loud = {ancestor for path in lanes.keys() - quiet for ancestor in _ancestors(path)}
+    loud = _all_above(lanes.keys() - quiet, parents)
     sending = {path for path, lane in lanes.items() if lane.asides}
-    above = {ancestor for path in sending for ancestor in _ancestors(path)} - loud
+    above = _all_above(sending, parents) - loud
     for path, lane in lanes.items():  # those that bore others come first
         parent = lanes.get(path.rpartition(".")[0])
         lane.beside = path in quiet and (path in sending or path in above or (parent is not None and parent.beside))
@@ -321,8 +347,31 @@ def _is_quiet(lane: LaneLog) -> bool:
     return all(event.kind in AROUND for event in lane.events) and ev.Stream.STDOUT not in lane.wrote
 
 
-def _ancestors(path: str) -> Iterator[str]:
-    while path := path.rpartition(".")[0]:
+def _all_above(paths: Iterable[str], parents: Mapping[str, str]) -> set[str]:
+    found: set[str] = set()
+    for path in paths:
+        for above in ancestors(path, parents):
+            if above in found:
+                break  # and all above that one are
+            found.add(above)
+    return found
+
+
+def parents_of(lanes: Iterable[str]) -> dict[str, str]:
+    """For each lane the nearest one above it that is on the tape; empty where there is none."""
+    found: dict[str, str] = {}
+    above: list[str] = []
+    for path in sorted(lanes):  # a dot comes before every digit, so that descendants follow at once
+        while above and not path.startswith(f"{above[-1]}."):
+            above.pop()
+        found[path] = above[-1] if above else ""
+        above.append(path)
+    return found
+
+
+def ancestors(path: str, parents: Mapping[str, str]) -> Iterator[str]:
+    """The lanes above a lane, nearest first, as far as they are on the tape."""
+    while path := parents.get(path, ""):
         yield path
 
 
@@ -362,7 +411,7 @@ def _version_in(path: Path) -> int:
 def summary(path: Path) -> dict[str, str | int]:
     """What is known of a run without reading its journal."""
     with index(path) as db:
-        return dict(db.execute("SELECT key, value FROM run"))
+        return run_table(db)
 
 
 @contextmanager
@@ -410,6 +459,24 @@ def connect(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"{path.absolute().as_uri()}?{how}", isolation_level=None, timeout=30, uri=True)
 
 
+def run_table(db: sqlite3.Connection) -> dict[str, str | int]:
+    """The table `run`: of what SQLite keeps in any column, texts and numbers."""
+    rows = db.execute("SELECT key, value FROM run")
+    return {key: value for key, value in rows if isinstance(key, str) and isinstance(value, str | int)}
+
+
+def _check_tables(path: Path, db: sqlite3.Connection) -> None:
+    """That what is read are tables: a view, or a column that is computed, could be without end."""
+    strange = db.execute("SELECT name FROM sqlite_master WHERE rootpage IS NULL OR rootpage < 1").fetchone()
+    if strange is not None:  # views, triggers and virtual tables have no pages
+        raise TapeCorruptError(f"{path}: {strange[0]!r} is no plain table")
+    for table, columns in _COLUMNS.items():
+        found = [(name, hidden) for _, name, *_, hidden in db.execute(f"PRAGMA table_xinfo({table})")]
+        gone = not found and table == "event"  # which is made of the journal, and for queries only
+        if not gone and found != [(name, 0) for name in columns]:
+            raise TapeCorruptError(f"{path}: its tables are not those of a tape")
+
+
 def _check(path: Path, db: sqlite3.Connection) -> None:
     (application,) = db.execute("PRAGMA application_id").fetchone()
     (version,) = db.execute("PRAGMA user_version").fetchone()
@@ -422,6 +489,22 @@ def _check(path: Path, db: sqlite3.Connection) -> None:
         raise TapeCorruptError(f"{path} is damaged: it says that its format is {version}, which never was")
     if not schema.has_tables(db):
         raise TapeCorruptError(f"{path} is damaged: its tables are not those of a tape")
+    _check_tables(path, db)
+
+
+def _seen(saw: ev.Saw) -> ev.Saw:
+    ev.Sight(saw.kind)
+    return saw
+
+
+def _check_depth(failed: ev.Failed) -> None:
+    """That exceptions in exceptions are no more than one can go through."""
+    level = [failed]
+    for _ in range(_DEEP):
+        level = [inner for one in level for inner in (*one.nested.values(), one.cause) if inner is not None]
+        if not level:
+            return
+    raise ValueError("too deep")
 
 
 class _Builder:
@@ -457,6 +540,8 @@ class _Builder:
                     arrived = ev.PartKind(record.kind) not in ev.NO_TICK
                     if record.event < 0:
                         raise IndexError(record.event)  # noqa: TRY301  what the journal says, not what we did
+                    if record.failed is not None:
+                        _check_depth(record.failed)
                     event = recording.events[record.event]
                     if self._most is not None:
                         record = self._outlined(record, event, self._most)
@@ -473,6 +558,8 @@ class _Builder:
                 case ev.AsidePart():
                     if record.aside < 0:
                         raise IndexError(record.aside)  # noqa: TRY301  as above
+                    if record.failed is not None:
+                        _check_depth(record.failed)
                     arrived = ev.PartKind(record.kind) not in ev.NO_TICK
                     recording.asides[record.aside].parts.append((len(recording.ticks) if arrived else -1, record))
                     if arrived:
@@ -489,6 +576,8 @@ class _Builder:
                 case ev.Wrote():
                     self._wrote(record, self._lanes[record.lane])
                 case ev.LaneBorn():
+                    if not _PATH.fullmatch(record.path):
+                        raise ValueError(record.path)  # noqa: TRY301  as above
                     lane = self._lanes[record.index] = LaneLog(record.path, record.name, index=record.index)
                     recording.lanes[record.path] = lane
                 case ev.SiteNamed():
@@ -514,14 +603,15 @@ class _Builder:
                 case ev.Mark():
                     self._marked(record)
                 case ev.Saw():
-                    recording.saw[record.path] = record
+                    recording.saw[record.path] = _seen(record)
                 case ev.Content():
                     recording.contents[record.digest] = record.data
                 case ev.Changed():
-                    recording.changed.setdefault(record.event, []).append(record.found)
+                    recording.changed.setdefault(record.event, []).append(_seen(record.found))
                 case ev.Again():
-                    recording.again.setdefault(record.found.path, {})[record.meeting] = record.found
+                    recording.again.setdefault(record.found.path, {})[record.meeting] = _seen(record.found)
                 case ev.Left():
+                    ev.Sight(record.kind)
                     recording.left[record.path] = record
                 case ev.Child(status=None):
                     recording.joined.setdefault(record.event, []).append(record)
@@ -530,6 +620,8 @@ class _Builder:
                 case ev.Kin():
                     recording.kin.setdefault(record.lane, []).append(record)
                 case ev.Ended():
+                    if record.error is not None:
+                        _check_depth(record.error)
                     recording.ended = record
                 case ev.Exited():
                     recording.status = record.status

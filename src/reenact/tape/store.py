@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
-import shutil
 from pathlib import Path
 
 import msgspec
@@ -85,8 +85,8 @@ class Store(msgspec.Struct, frozen=True):
         ids = self.ids()
         if name == "last":
             return self._last(ids)
-        found = [name] if name in ids else [run_id for run_id in ids if run_id.startswith(name)]
-        if not found:
+        found = [name] if name in ids else [run_id for run_id in ids if name and run_id.startswith(name)]
+        if not found and name:
             found = [f"{path.parent.name}/{path.stem}" for path in self._of_processes() if path.stem.startswith(name)]
         if len(found) == 1:
             return self.path(found[0])
@@ -115,9 +115,18 @@ class Store(msgspec.Struct, frozen=True):
         return self.path(max(started)[1])
 
     def remove(self, path: Path) -> None:
-        """Deletes a tape, what SQLite keeps beside it, and the tapes of processes that the run has started."""
+        """Deletes a tape, what SQLite keeps beside it, and the tapes of processes that the run has started.
+
+        Nothing else: `src.tape` may lie beside a folder `src` that is somebody's own.
+        """
         self.remove_file(path)
-        shutil.rmtree(reader.folder_of(path), ignore_errors=True)
+        folder = reader.folder_of(path)
+        if folder.is_symlink():
+            return
+        for process in folder.glob(f"*{SUFFIX}"):
+            self.remove(process)
+        with contextlib.suppress(OSError):  # there is none, or it holds more
+            folder.rmdir()
 
     def remove_file(self, path: Path) -> None:
         """Deletes a tape and what SQLite keeps beside it."""

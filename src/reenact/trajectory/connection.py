@@ -16,7 +16,7 @@ from reenact.providers.wire import header
 from reenact.tape.event import LAST, Failed, Kind, Part, PartKind
 from reenact.tape.reader import Event
 from reenact.tape.redact import PLACEHOLDER, REDACTED
-from reenact.trajectory.exchange import Exchange, Fault, Head
+from reenact.trajectory.exchange import Exchange, Fault, Head, Room
 
 OPENS, SENDS = "connect to ", "send to "
 _SECURES, _SECURE = "TLS with ", " with TLS"
@@ -126,7 +126,7 @@ class Heard:
     def _keep(self, tick: int, part: Part, kind: PartKind, data: bytes = b"", failed: Failed | None = None) -> None:
         self._parts.append((tick, Part(self.event.id, kind, part.at, data, failed)))
 
-    def exchange(self, body: Callable[[int], bytes]) -> Exchange:
+    def exchange(self, body: Callable[[int], bytes], room: Room | None = None) -> Exchange:
         """As a seam would have kept it. `body` is what an event has sent."""
         event, head = self.event, self.request.head
         assert head is not None  # noqa: S101  what has none is no exchange
@@ -135,7 +135,7 @@ class Heard:
         told = Event(event.id, event.lane, Kind.HTTP, name, event.site, event.at, _encode(head.headers), event.delta)
         told.parts = self._parts
         unsent = None if self.request.whole or self.blanked else _UNSENT
-        return Exchange(told, dechunk(sent) if head.chunked else sent, self.fault or unsent)
+        return Exchange(told, dechunk(sent) if head.chunked else sent, self.fault or unsent, room)
 
     def _url(self, head: http1.Head) -> str:
         scheme, host = self._start
@@ -244,7 +244,7 @@ def _late(part: Part) -> Failed | None:
     """Why nothing came, unless it is just that nobody waited for it."""
     try:
         failed = _failed(part.data)
-    except msgspec.MsgspecError:
+    except (ValueError, RecursionError):
         return None
     return failed if failed.name == _LATE else None
 

@@ -10,6 +10,7 @@ from reenact.providers import ModelCall, News, news
 from reenact.trajectory.history import History
 
 _MOST = 32
+_MOST_BYTES = 512 << 20
 _OVERLAP = 4
 
 
@@ -46,7 +47,7 @@ class Told:
 
 
 class Conversations:
-    """The latest turns of a run's conversations, at most 32: longer ago nobody is gone on from."""
+    """The latest turns of a run's conversations, at most 32 and fewer of huge ones: on from others nobody goes."""
 
     def __init__(self) -> None:
         self._turns: list[Turn] = []
@@ -56,7 +57,8 @@ class Conversations:
         if before is not None and before.lane == turn.lane and turn.history.shared(before.history):
             self._turns.remove(before)
         self._turns.append(turn)
-        del self._turns[:-_MOST]
+        while len(self._turns) > _MOST or (len(self._turns) > 1 and sum(map(_size, self._turns)) > _MOST_BYTES):
+            del self._turns[0]
 
     def answered(self, identity: str) -> Turn | None:
         """The turn whose answer has this id at its provider."""
@@ -101,6 +103,10 @@ class Conversations:
             if rank > best_rank:
                 best, best_rank = turn, rank
         return best
+
+
+def _size(turn: Turn) -> int:
+    return len(turn.history.wire.request_body) + len(turn.history.wire.response_body)
 
 
 def _akin(above: str, lane: str) -> bool:

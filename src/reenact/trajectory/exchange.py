@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import msgspec
 
 from reenact.providers import Unreadable, Wire
-from reenact.providers.encoding import dechunk, decode_content
+from reenact.providers.encoding import LIMIT, dechunk, decode_content
 from reenact.tape.event import Failed, Kind, Part, PartKind
 from reenact.tape.reader import Event
 from reenact.trajectory.entry import Entry, Place, Trouble
@@ -16,6 +16,7 @@ from reenact.trajectory.entry import Entry, Place, Trouble
 Headers = tuple[tuple[str, str], ...]
 
 _LET_GO = (PartKind.ABANDONED, PartKind.GIVEN_UP, PartKind.CANCELLED)
+_ROOM, _ROOM_EACH = 1 << 30, 100  # bytes, and those for each that came: text is packed to a tenth
 _LOWEST_ERROR = 400
 _TYPED = 1000
 
@@ -26,7 +27,7 @@ class Head(msgspec.Struct, frozen=True):
     `read` is set when it had been decoded already: from how many bytes.
     """
 
-    status: int = 0
+    status: Annotated[int, msgspec.Meta(ge=-(1 << 31), lt=1 << 31)] = 0
     headers: tuple[tuple[str, str], ...] = ()
     reason: str = ""
     version: str = ""
@@ -45,13 +46,31 @@ class Fault(NamedTuple):
     message: str
 
 
-class Exchange:
-    """An event with the bytes of both directions. `sent` is the body of its request as on the wire."""
+class Room:
+    """How much the bodies of a run may come to, all together, without their codings: a tape may be a bomb."""
 
-    def __init__(self, event: Event, sent: bytes, fault: Fault | None = None) -> None:
+    def __init__(self) -> None:
+        self._left = _ROOM
+
+    def decoded(self, headers: Headers, body: bytes) -> bytes | Unreadable:
+        """A body without content coding."""
+        self._left += len(body) * _ROOM_EACH
+        plain = decode_content(headers, body, limit=max(0, min(self._left, LIMIT)))
+        self._left -= len(plain) if isinstance(plain, bytes) and plain is not body else 0
+        return plain
+
+
+class Exchange:
+    """An event with the bytes of both directions. `sent` is the body of its request as on the wire.
+
+    Exchanges of one run share one `room`.
+    """
+
+    def __init__(self, event: Event, sent: bytes, fault: Fault | None = None, room: Room | None = None) -> None:
         self.event = event
         self.sent = sent
         self.fault = fault
+        self._room = room or Room()
         self.method, _, self.url = event.name.partition(" ")
 
     @cached_property
@@ -59,7 +78,7 @@ class Exchange:
         """The headers of the request; none where they cannot be read."""
         try:
             return _headers(self.event.head) if self.event.head else ()
-        except msgspec.MsgspecError:
+        except (ValueError, RecursionError):
             return ()
 
     @cached_property
@@ -69,7 +88,7 @@ class Exchange:
             if part.kind == PartKind.HEAD:
                 try:
                     return _head(part.data)
-                except msgspec.MsgspecError:
+                except (ValueError, RecursionError):
                     return None
         return None
 
@@ -91,7 +110,7 @@ class Exchange:
     @cached_property
     def question(self) -> bytes | Unreadable:
         """The request's body without content coding."""
-        return decode_content(self.request_headers, self.sent)
+        return self._room.decoded(self.request_headers, self.sent)
 
     @cached_property
     def answer(self) -> bytes | Unreadable:
@@ -103,7 +122,7 @@ class Exchange:
         if self.head.read is not None:
             return self.received
         body = dechunk(self.received) if self.head.framing == "chunked" else self.received
-        return decode_content(self.head.headers, body)
+        return self._room.decoded(self.head.headers, body)
 
     @property
     def wire(self) -> Wire:

@@ -7,7 +7,7 @@ import msgspec
 from reenact.tape.event import Kind
 from reenact.tape.reader import Event, Recording
 from reenact.trajectory.connection import OPENS, SENDS, Connection, Heard
-from reenact.trajectory.exchange import Exchange
+from reenact.trajectory.exchange import Exchange, Room
 
 _OVER, _LOOKS_UP = "over", "look up "
 _NONE = -(1 << 62)
@@ -21,6 +21,7 @@ class Exchanges:
         self._recording = recording
         self._heard: dict[int, Heard] = {}
         self._whole: dict[int, int] = {}
+        self._room = Room()
         if any(event.kind is Kind.SOCKET for event in recording.events):
             self._listen()
 
@@ -28,8 +29,8 @@ class Exchanges:
         """The event, or the exchange whose request began with it."""
         heard = self._heard.get(event.id)
         if heard is None:
-            return Exchange(event, self._recording.body(event))
-        return heard.exchange(lambda number: self._recording.body(self._recording.events[number]))
+            return Exchange(event, self._recording.body(event), room=self._room)
+        return heard.exchange(lambda number: self._recording.body(self._recording.events[number]), self._room)
 
     def whole(self, event: int) -> int | None:
         """The event of the exchange that another event is a piece of."""
@@ -68,6 +69,6 @@ def _over(event: Event) -> int:
     """The event of the connection that it is of, as its process numbers them; one that there is not for none."""
     try:
         number = dict(_arguments(event.head)).get(_OVER, "")
-    except msgspec.MsgspecError:
+    except (ValueError, RecursionError):
         return _NONE
     return int(number) if number.isascii() and number.isdigit() and len(number) < 18 else _NONE

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from reenact.providers import Reading, Wire, read
+from reenact.providers.loose import too_large
 
 _KEYS = ("messages", "input", "contents")
 _KEPT_ELSEWHERE = ("previous_response_id", "conversation")
@@ -33,9 +34,11 @@ class History:
     @classmethod
     def of(cls, wire: Wire) -> History:
         """Splits a request; any that has no JSON history stays whole."""
+        if too_large(wire.request_body):
+            return cls(wire)
         try:
             members = _members(wire.request_body)
-        except msgspec.MsgspecError:
+        except (ValueError, RecursionError):
             return cls(wire)
         if any(key in members for key in _KEPT_ELSEWHERE):
             # The provider holds the history: what is sent is new, even where it says the same again.
@@ -44,7 +47,7 @@ class History:
             if key in members:
                 try:
                     return cls(wire, key, members, _turns(members[key]))
-                except msgspec.MsgspecError:
+                except (ValueError, RecursionError):
                     break
         return cls(wire)
 
@@ -73,5 +76,5 @@ class History:
 def _string(raw: msgspec.Raw | None) -> str | None:
     try:
         return _text(raw) if raw is not None else None
-    except msgspec.MsgspecError:
+    except (ValueError, RecursionError):
         return None

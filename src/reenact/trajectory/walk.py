@@ -13,10 +13,11 @@ from itertools import chain
 
 import msgspec
 
+from reenact.errors import TapeTooLargeError
 from reenact.providers import Message, ModelCall, News, Other, ToolResult
 from reenact.providers.route import place_of
 from reenact.tape.event import Kind
-from reenact.tape.reader import Event, Recording
+from reenact.tape.reader import Event, Recording, ancestors, parents_of
 from reenact.tape.whole import whole
 from reenact.trajectory.conversation import Conversations, Told, Turn
 from reenact.trajectory.decision import Step
@@ -28,6 +29,7 @@ from reenact.trajectory.mark import AGENT, Mark, agent_of, marks_of, way
 
 _EMBEDDING = "embedding"
 _LOWEST_ERROR = 300
+_MOST_TOLD = 1 << 30  # letters that are new in the requests of a run
 
 
 class Trajectory(msgspec.Struct, frozen=True):
@@ -139,12 +141,14 @@ class _Walk:
         self._recording = recording
         self._conversations = Conversations()
         self._drafts: list[_Draft] = []
+        self._told = 0
         self._outside: list[Entry] = []
         self._below: defaultdict[str, list[_Draft]] = defaultdict(list)
         self._first: dict[str, Event] = {}
         self._exchanges = Exchanges(recording)
         self._pieces: defaultdict[int, list[Entry]] = defaultdict(list)
         self._marks = marks_of(recording)
+        self._parents = parents_of(recording.lanes)
 
     def take(self, event: Event) -> None:
         """Goes one event on."""
@@ -199,9 +203,12 @@ class _Walk:
         self._conversations.add(turn, told.before)
 
     def _decision(self, event: Event, told: Told) -> _Draft:
+        self._told += sum(map(_length, (*told.news.messages, *told.news.lost)))
+        if self._told > _MOST_TOLD:  # bodies that build on one another may say much on a small tape
+            raise TapeTooLargeError(f"{self._recording.path}: what its requests say comes to more than can be shown")
         draft = _Draft(len(self._drafts) + 1, event, told)
         self._drafts.append(draft)
-        for lane in (event.lane, *_above(event.lane)):
+        for lane in (event.lane, *ancestors(event.lane, self._parents)):
             self._below[lane].append(draft)
         if told.before is not None and told.news.echo is not None:
             self._drafts[told.before.step - 1].acted = True
@@ -261,7 +268,7 @@ class _Walk:
             if draft.lane == event.lane or _over(draft, event.at):
                 return draft
         came = self._first[event.lane].at
-        for lane in _above(event.lane):
+        for lane in ancestors(event.lane, self._parents):
             for draft in reversed(self._below[lane]):
                 if _over(draft, came):
                     return draft
@@ -279,17 +286,12 @@ def _decides(call: ModelCall) -> bool:
     return not vectors and not call.api.endswith(f".{_EMBEDDING}s")
 
 
+def _length(message: Message) -> int:
+    return sum(len(getattr(part, "text", "")) + len(getattr(part, "arguments", "")) for part in message.parts)
+
+
 def _over(draft: _Draft, at: int) -> bool:
     return draft.ended is not None and draft.ended <= at
-
-
-def _above(lane: str) -> list[str]:
-    """The lanes that a lane descends from, nearest first."""
-    found = []
-    while "." in lane:
-        lane = lane.rpartition(".")[0]
-        found.append(lane)
-    return found
 
 
 def _of_model(entry: Entry, exchange: Exchange, call: ModelCall) -> Entry:

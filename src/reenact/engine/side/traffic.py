@@ -48,7 +48,7 @@ class Pattern(msgspec.Struct, frozen=True):
                 f"[tool.reenact] side-traffic: {text!r} is no pattern: write it as telemetry.example.com/v1/*, with a "
                 "method before it where that is not POST, PUT or PATCH, and ! at the beginning to take it off the list"
             )
-        path = ".*" if not parts.path else re.escape(parts.path.rstrip("/")).replace(r"\*", ".*") + "/?"
+        path = _expression(parts.path.rstrip("/")) + "/?" if parts.path else ".*"
         off = text.startswith("!")
         methods = (method,) if method else () if off else _SENDING
         return cls(off, methods, host, port, re.compile(path))
@@ -62,6 +62,15 @@ class Pattern(msgspec.Struct, frozen=True):
             return False
         alike = self.port in (None, port) and (not self.methods or method in self.methods)
         return alike and self.path.fullmatch(path) is not None
+
+
+def _expression(path: str) -> str:
+    """The path as a regular expression, which never tries a second place for what stands between two stars."""
+    first, *rest = map(re.escape, path.split("*"))
+    if not rest:
+        return first
+    *middle, last = rest
+    return first + "".join(f"(?>.*?{one})" for one in middle) + ".*" + last
 
 
 class SideTraffic:

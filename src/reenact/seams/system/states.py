@@ -20,7 +20,8 @@ MAX_KEPT = 256 * 1024 * 1024
 _BLOCK = 1024 * 1024
 _DATABASE = b"SQLite format 3\0"
 _GETPATH = 50  # fcntl's F_GETPATH, where there is no /proc (macOS)
-_MACHINE = ("/proc/", "/sys/", "/dev/", "/run/")
+MACHINE = ("/proc/", "/sys/", "/dev/", "/run/")
+"""The beginnings of paths that are the machine's own, and no files."""
 
 
 class View(Protocol):
@@ -172,7 +173,7 @@ def installed() -> tuple[str, ...]:
     """The beginnings of paths that are the machine's and the interpreter's."""
     folders = {sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, _real.STDLIB, _real.PACKAGE}
     folders |= {path for path in sys.path if path.endswith(("/site-packages", "/dist-packages"))}
-    return (*_MACHINE, *sorted({beginning(path) for path in folders} - {"/", "/usr/"}))
+    return (*MACHINE, *sorted({beginning(path) for path in folders} - {"/", "/usr/"}))
 
 
 def beginning(folder: str) -> str:
