@@ -16,6 +16,7 @@ from reenact.errors import TapeCorruptError
 from reenact.tape import allowance, schema
 from reenact.tape import event as ev
 from reenact.tape import journal as journal_module
+from reenact.tape.allowance import Allowance
 from reenact.tape.journal import GENESIS, STORED_BYTES, ClosePacker, Packer, Piece, link, unfold, unpack
 from tests.tape.records import beginning, each, exchange, packed, records, run
 
