@@ -136,7 +136,7 @@ def test_whatever_a_tape_does_to_the_reader_is_damage(tape: Path, monkeypatch: p
     def reading(_path: Path, **_options: bool) -> None:
         raise AssertionError("never so")
 
-    monkeypatch.setattr(checks, "read", reading)
+    monkeypatch.setattr(checks, "outline", reading)
     assert check(tape).damage == ("it cannot be read: AssertionError: never so",)
 
 

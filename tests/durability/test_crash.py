@@ -17,7 +17,7 @@ WAYS = {
     "a write is done by half": (How.PROCESS, True),
     "its recorder is killed": (How.RECORDER, False),
 }
-BEYOND = 12  # operations more than the run had that was counted: none is left out when there are a few more
+BEYOND = 12  # a slow machine has a run commit more often: operations that are tried past those that were counted
 
 
 def test_a_recording_that_is_stopped_keeps_its_promise(watching: Path, tmp_path: Path) -> None:
@@ -40,10 +40,11 @@ def test_a_recording_that_is_stopped_at_any_operation_keeps_its_promise(
     whole = logged(program, watching, tmp_path / "whole")
     stops = [Stop(at, how, half) for at in range(1, len(whole.ops) + BEYOND + 1)]
     with ThreadPoolExecutor(2) as pool:
-        each = pool.map(lambda stop: tried(program, watching, tmp_path / str(stop.at), stop), stops)
-        results = [came for came in each if came.stopped]
+        each = list(pool.map(lambda stop: tried(program, watching, tmp_path / str(stop.at), stop), stops))
+    results = [came for came in each if came.stopped]
     problems = [came.problem for came in results if came.problem]
     survived, resumed = len(results) - len(problems), sum(came.resumed for came in results)
     print(f"{name}, {way}: {len(results)} crash points tried, {survived} survived, {resumed} of them resumed")  # noqa: T201  the count is what the long test is run for
     assert not problems, "\n".join(problems)
-    assert len(results) > len(whole.ops) - BEYOND
+    assert not each[-1].stopped, "the run had more operations than were tried"
+    assert len(results) > len(whole.ops) / 2
