@@ -30,7 +30,7 @@ from reenact.errors import DivergenceError
 from reenact.tape import event as ev
 from reenact.tape.delta import Bodies
 from reenact.tape.reader import Event, Recording
-from reenact.tape.redact import redact_content
+from reenact.tape.vault import Vault
 from reenact.tape.writer import TapeWriter
 
 _LAST = 1e-6
@@ -77,12 +77,11 @@ class Session:
     """One run. `writer` is given when the run is being recorded, `plan.prefix` when there is a tape to serve from.
 
     `exclusive`: the whole process is this run, so that state of the interpreter (generators, say) belongs to it.
-    `birth` is given to a process that a run has started, and that is a session of its own. What that reads and writes,
-    its parent may have from it: of `secrets`, nothing is on its tape either.
+    `birth` is given to a process that a run has started, and that is a session of its own. `vault` knows what is
+    secret; one is made where none is given.
     """
 
     run_id = ""
-    secrets: tuple[bytes, ...] = ()
 
     def __init__(  # noqa: PLR0915  all that a session is
         self,
@@ -92,14 +91,20 @@ class Session:
         *,
         exclusive: bool = True,
         birth: Birth | None = None,
+        vault: Vault | None = None,
     ) -> None:
         birth = birth or Birth.of_run()
         self.plan = plan
         self.writer = writer
         self.exclusive = exclusive
         self.rules = normalizers
-        self.boundary = Boundary(plan, normalizers)
         tape = plan.prefix
+        self.vault = vault or Vault(learns=tape is None)
+        self.boundary = Boundary(plan, normalizers, self.vault.bind)
+        if writer is not None:
+            writer.protect(self.vault.encode)
+            if tape is not None and tape.placeholders:
+                writer.add(ev.Redacted(sorted(tape.placeholders), tape.lost))
         self.reordered = Reordered(tape, plan.schedule) if tape is not None and plan.schedule is not None else None
         self.order = self.reordered or (Order() if tape is None else Order(tape.forced, tape.passable))
         self.side = SideTraffic()
@@ -178,7 +183,8 @@ class Session:
     def become(self, plan: Plan, writer: TapeWriter | None, birth: Birth) -> None:
         """This process is a fork that goes on as a session of its own, and so does who holds this one."""
         rules, look_behind = self.rules, self.look_behind
-        Session.__init__(self, plan, writer, rules, birth=birth)
+        self.vault.begin_anew()
+        Session.__init__(self, plan, writer, rules, birth=birth, vault=self.vault)
         self.look_behind = look_behind
 
     def _end_lanes(self) -> None:
@@ -302,7 +308,7 @@ class Session:
             for end in range(1, len(out) + 1):
                 if end == len(out) or out[end][0] != out[start][0]:
                     data = b"".join(data for _, data in out[start:end])
-                    self.keep(ev.Wrote(lane.index, out[start][0], self.clean(data)))
+                    self.keep(ev.Wrote(lane.index, out[start][0], data))
                     start = end
 
     def began_event(self, lane: Lane, kind: ev.Kind, name: str, head: bytes, body: bytes) -> int:
@@ -310,9 +316,10 @@ class Session:
         try:
             site = self.line_site(_real.getframe(1))
             self.marks.before_event(lane)
+            self.vault.discover_contents(body)
             with self._lock:
                 event = self._events
-                delta = self._bodies.shrink(event, body, lane.last_http)
+                delta = self._bodies.shrink(event, body, lane.last_http, self.vault)
                 if kind is ev.Kind.HTTP:
                     lane.last_http = event
                 self.keep(ev.Began(event, lane.index, kind, name, site, self.elapsed(), head, delta))
@@ -366,10 +373,6 @@ class Session:
         index = self._sites[key] = len(self._sites)
         self.keep(ev.SiteNamed(index, place.function, place.file, place.line))
         return index
-
-    def clean(self, data: bytes) -> bytes:
-        """What may be on tape of it."""
-        return redact_content("", data, self.secrets) if self.secrets else data
 
     def note(self, slug: str, text: str, frame: FrameType | None = None) -> None:
         """Keeps something to be told at the end, once."""

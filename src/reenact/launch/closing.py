@@ -7,16 +7,32 @@ from pathlib import Path
 
 from reenact.launch.gathering import gathered
 from reenact.tape import close as tapes
+from reenact.tape import sealed
 from reenact.tape.event import Kind, Note
 from reenact.tape.reader import Recording
+from reenact.tape.scrub import scrub, scrubbed_kin
+from reenact.tape.vault import Vault
 from reenact.tape.whole import every
 
+UNKNOWN = (
+    "secrets that became known late may stand in what was written before: those who knew them are gone. "
+    "`reenact scan` looks for what is one, `reenact scrub` makes a copy without"
+)
 
-def close(path: Path, status: int | None, notes: Iterable[Note] = ()) -> Recording:
-    """As `tape.close.close`."""
-    beside = gathered(path)
-    recording = tapes.close(path, status, _counts, [*notes, *beside.notes], beside.kin, beside.missing)
+
+def close(path: Path, status: int | None, notes: Iterable[Note] = (), vault: Vault | None = None) -> Recording:
+    """As `tape.close.close`. What the `vault` has come to know is no more on the tape after that."""
+    beside, book = gathered(path), sealed.beside(path)
+    kin = beside.kin
+    if vault is not None and (vault.learn_from_others() or vault.late):
+        scrub(path, vault)
+        kin = scrubbed_kin(kin, vault)
+    elif vault is None and book.exists():
+        notes = [*notes, Note("secrets", UNKNOWN, -1)]
+    recording = tapes.close(path, status, _counts, [*notes, *beside.notes], kin, beside.missing)
     beside.remove()
+    if not beside.go_on:
+        book.unlink(missing_ok=True)
     return recording
 
 

@@ -21,6 +21,7 @@ from reenact.launch import command, interpreter, shell, world
 from reenact.launch.reexec import is_tooling
 from reenact.launch.sampling import is_off
 from reenact.seams.system.joining import Joined, Start
+from reenact.tape.vault import Vault
 
 JOIN = "REENACT_JOIN"
 """The environment variable that holds the invitation of a process that a recorded run starts."""
@@ -44,7 +45,7 @@ class Invitation(msgspec.Struct, frozen=True):
     `run` is the id of the run that it is part of, `store` the folder of that run's tape, `began` when it began
     (monotonic, ns). `hash_seed` is PYTHONHASHSEED as the program is to see it. `outputs` are device and number of
     stdout and stderr of the run: by that a process knows whether its own are the same. `coerced`: it is given no
-    LC_CTYPE, and may set one itself (PEP 538).
+    LC_CTYPE, and may set one itself (PEP 538). `vault` is handed on.
     """
 
     reenact: str
@@ -55,6 +56,7 @@ class Invitation(msgspec.Struct, frozen=True):
     began: int
     hash_seed: str | None
     outputs: list[tuple[int, int]]
+    vault: str
     deep: bool = False
     coerced: bool = False
 
@@ -62,11 +64,12 @@ class Invitation(msgspec.Struct, frozen=True):
 class Inviting:
     """Of one run, whose tape is being written."""
 
-    def __init__(self, tape: Path, store: Path, run: str, began: int, *, deep: bool) -> None:
+    def __init__(self, tape: Path, store: Path, run: str, began: int, vault: Vault, *, deep: bool) -> None:
         self._tape = tape
         self._store = store
         self._run = run
         self._began = began
+        self._vault = vault
         self._deep = deep
 
     def __call__(self, start: Start, lanes: Iterator[str]) -> Joined:
@@ -129,6 +132,7 @@ class Inviting:
             self._began,
             given,
             outputs,
+            self._vault.hand_on(),
             deep=self._deep,
             coerced="LC_CTYPE" not in env,
         )

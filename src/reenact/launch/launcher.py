@@ -27,10 +27,13 @@ from reenact.launch.manifest import Manifest
 from reenact.launch.settings import Settings
 from reenact.launch.spec import CALL, SPEC, Report, Spec
 from reenact.launch.standstill import Standstill
+from reenact.tape import sealed
+from reenact.tape.contents import Contents
 from reenact.tape.event import LOCALS_SALT, UNKNOWN_STATUS, VISITED, Start
 from reenact.tape.labels import rows
 from reenact.tape.reader import Recording
 from reenact.tape.store import Store
+from reenact.tape.vault import Vault
 from reenact.tape.writer import TapeWriter
 
 HOOK_MISSING = (
@@ -91,11 +94,17 @@ class Replayed(msgspec.Struct, frozen=True):
 
 
 def record(
-    command: Command, store: Store, name: str | None = None, *, deep: bool = False, labels: Labels | None = None
+    command: Command,
+    store: Store,
+    name: str | None = None,
+    *,
+    deep: bool = False,
+    labels: Labels | None = None,
+    contents: Contents | None = None,
 ) -> tuple[int, Recording]:
     """Runs a program and records it; `deep` with digests of its variables. Its exit status, and its tape, closed.
 
-    `labels` are those that it begins with, if any.
+    `labels` are those that it begins with, if any; `contents` finds what is to be redacted besides credentials.
 
     Raises:
         UsageError: it could not be recorded.
@@ -104,8 +113,11 @@ def record(
     settings = Settings.near(Path.cwd())
     boundaries, side_traffic = settings.boundaries, settings.side_traffic
     run_id, path = store.new(name)
-    manifest = (labels or Labels()).on(world.survey(command, run_id, name, boundaries, side_traffic))
+    vault = Vault(book=sealed.beside(path), contents=contents)
+    manifest = world.survey(command, run_id, name, vault, boundaries, side_traffic)
+    manifest = (labels or Labels()).on(manifest, vault)
     writer = TapeWriter.create(path, run_id, name, manifest.started, rows(manifest.session, manifest.tags))
+    writer.protect(vault.encode)
     writer.add(Start(manifests.encode(manifest)))
     last = writer.commit()
     user_seed = os.environ.get("PYTHONHASHSEED")
@@ -118,6 +130,7 @@ def record(
         boundaries=boundaries,
         side_traffic=side_traffic,
         deep=deep,
+        vault=vault.hand_on(),
     )
     env = {**os.environ, "PYTHONHASHSEED": manifest.hash_seed, SPEC: msgspec.json.encode(spec).decode()}
     env.pop("REENACT_RECORD", None)
@@ -128,7 +141,7 @@ def record(
         raise UsageError(NOT_STARTED.format(python=command.python, reason=error.strerror)) from error
     finally:
         writer.close()  # held until now, so that the tape is seen to be written throughout
-    recording = closing.close(path, status)
+    recording = closing.close(path, status, vault=vault)
     if not recording.lanes and (status == HOOK_FAILED or not _hook_runs(command)):
         store.remove(path)
         raise UsageError(NOT_RECORDED if status == HOOK_FAILED else HOOK_MISSING.format(python=command.python))

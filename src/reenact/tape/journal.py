@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 import zstandard
@@ -57,10 +57,11 @@ class Packer:
         self._next_id = next_id
         self._segment = segment
         self.chain = chain
+        self.encode: Callable[[Sequence[AnyRecord]], bytes] = encode
 
     def pack(self, records: Sequence[AnyRecord]) -> Piece:
         """The records as the next piece."""
-        raw = _encode(records)
+        raw = self.encode(records)
         return self._piece(_stored(raw) if len(raw) <= STORED_BYTES else zstandard.compress(raw, _LEVEL), ends=True)
 
     def _piece(self, data: bytes, *, ends: bool) -> Piece:
@@ -85,7 +86,7 @@ class ClosePacker(Packer):
 
     def pack(self, records: Sequence[AnyRecord]) -> Piece:
         """The records as the next piece. It can be read without a later one, but not without those before it."""
-        raw = _encode(records)
+        raw = encode(records)
         self._frame_bytes += len(raw)
         full = self._frame_bytes > SEGMENT_BYTES
         mode = zstandard.COMPRESSOBJ_FLUSH_FINISH if full else zstandard.COMPRESSOBJ_FLUSH_BLOCK
@@ -101,7 +102,8 @@ def _stored(raw: bytes) -> bytes:
     return b"".join((_STORED, size.to_bytes(4, "little"), (size << 3 | 1).to_bytes(3, "little"), raw))
 
 
-def _encode(records: Sequence[AnyRecord]) -> bytes:
+def encode(records: Sequence[AnyRecord]) -> bytes:
+    """The records as a msgpack array."""
     try:
         return _encoder.encode(records)
     except (UnicodeEncodeError, OverflowError, TypeError):
@@ -160,7 +162,7 @@ def unpack(pieces: Iterable[Piece]) -> Iterable[list[AnyRecord]]:
 def fold(lane: str, name: str, batches: Iterable[Sequence[AnyRecord]]) -> Iterator[Kin]:
     """The journal of a process as records of the journal of the run that started it."""
     for stretch in stretches(batches):
-        yield Kin(lane, name, _encode(stretch))
+        yield Kin(lane, name, encode(stretch))
 
 
 def unfold(kin: Kin) -> list[AnyRecord]:

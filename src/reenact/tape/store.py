@@ -42,7 +42,7 @@ class Store(msgspec.Struct, frozen=True):
         """
         slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40] or "run"
         try:
-            self.root.mkdir(parents=True, exist_ok=True)
+            self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
             for attempt in range(_TRIES):
                 run_id = f"{slug}-{_real.urandom(_ID_BYTES + attempt // 16).hex()}"
                 path = self.path(run_id)
@@ -114,5 +114,5 @@ class Store(msgspec.Struct, frozen=True):
 
     def remove_file(self, path: Path) -> None:
         """Deletes a tape and what SQLite keeps beside it."""
-        for extra in ("", "-wal", "-shm", "-journal", "-faults"):
+        for extra in ("", "-wal", "-shm", "-journal", "-faults", "-secrets"):
             path.with_name(path.name + extra).unlink(missing_ok=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -39,6 +40,7 @@ class TapeWriter:
 
         `labels` are further rows that say what the run is.
         """
+        private(path)
         db = _connect(path)
         db.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
         db.execute(f"PRAGMA user_version = {schema.FORMAT}")
@@ -55,6 +57,10 @@ class TapeWriter:
         if last is None:
             return cls(db, path, Packer())
         return cls(db, path, Packer(last.id + 1, last.segment + 1, last.chain))
+
+    def protect(self, encode: Callable[[Sequence[AnyRecord]], bytes]) -> None:
+        """From now on records are written as `encode` makes them: without secrets."""
+        self._packer.encode = encode
 
     def add(self, record: AnyRecord) -> None:
         """Keeps a record in memory; it rides along with the next commit."""
@@ -119,6 +125,12 @@ class TapeWriter:
         self.commit()
         with self._lock:
             self._db.close()
+
+
+def private(path: Path) -> None:
+    """Makes a file, if it is not there, that its owner alone can read; what SQLite keeps beside it is as private."""
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    path.chmod(0o600)
 
 
 def _connect(path: Path) -> sqlite3.Connection:
