@@ -109,11 +109,13 @@ def record(
     Raises:
         UsageError: it could not be recorded.
     """
-    name = name or command.name
+    vault = Vault(contents=contents)
+    vault.learn_environment(os.environ)
+    name = vault.clean_text(name or command.name)
     settings = Settings.near(Path.cwd())
     boundaries, side_traffic = settings.boundaries, settings.side_traffic
     run_id, path = store.new(name)
-    vault = Vault(book=sealed.beside(path), contents=contents)
+    vault.share(sealed.beside(path))
     manifest = world.survey(command, run_id, name, vault, boundaries, side_traffic)
     manifest = (labels or Labels()).on(manifest, vault)
     writer = TapeWriter.create(path, run_id, name, manifest.started, rows(manifest.session, manifest.tags))

@@ -37,7 +37,7 @@ _NAMED: Final = re.compile(
     rb"|(?:api|access|auth|bearer|refresh|id|session|security|csrf|xsrf)[_-]?token"
     rb"|client[_-]?secret|pass(?:word|wd|phrase)|client_assertion)|token|secret)"
     rb"(?:\\?[\"']\s*[:,]\s*\\?[\"'](?P<quoted>[^\"'\\\s]{8,})\\?[\"']"
-    rb"|=(?P<field>[^&\s\"'<>]{8,})|>(?P<element>[^<\s]{8,})<)",
+    rb"|=(?P<field>[\w.~+/%=-]{8,})|>(?P<element>[^<\s]{8,})<)",
     re.IGNORECASE,
 )
 _SET_COOKIE: Final = re.compile(rb"set-cookie\"?\s*[,:]\s*\"?([^=;,\s\"]+=)([^;\"\s\r\n]{4,})", re.IGNORECASE)

@@ -6,19 +6,17 @@ is as long as it is, so lengths, offsets and deltas hold, whatever holds it.
 
 from __future__ import annotations
 
-import base64
-import html
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote, quote_plus
 
 from reenact import _real
 from reenact.tape import nature
 from reenact.tape.contents import Contents
 from reenact.tape.event import AnyRecord, Content, Part, Redacted
+from reenact.tape.forms import Form, forms
 from reenact.tape.journal import encode
 from reenact.tape.placeholder import placeholder
 from reenact.tape.sealed import Sealed
@@ -27,7 +25,6 @@ from reenact.tape.streams import Streams, rewritten, texts
 Worth = Callable[[bytes], bool]
 
 _KEY: Final = 16
-_LEAST: Final = 6  # bytes of a form: base64 of a short value is shorter where it is cut
 
 
 class Vault:
@@ -42,14 +39,14 @@ class Vault:
         self, key: bytes = b"", book: Path | None = None, contents: Contents | None = None, *, learns: bool = True
     ) -> None:
         self.key = key or _real.urandom(_KEY)
-        self.book = book
+        self.book: Path | None = None
         self.contents = contents
         self.late = False  # something may have been written with a secret in it
         self.longest = 0
-        self._sealed = Sealed(book, self.key) if book is not None else None
+        self._sealed: Sealed | None = None
         self._learns = learns
-        self._forms: dict[bytes, bytes] = {}
-        self._needles: tuple[tuple[bytes, bytes], ...] = ()
+        self._forms: dict[bytes, Form] = {}
+        self._needles: tuple[tuple[bytes, Form], ...] = ()
         self._stands: set[bytes] = set()
         self._passed: set[bytes] = set()  # values that have been looked at
         self._of_contents: set[bytes] = set()  # what stands for contents
@@ -58,6 +55,12 @@ class Vault:
         self._wrote = False
         self._streams = Streams()
         self._digests: dict[bytes, bytes] = {}
+        if book is not None:
+            self.share(book)
+
+    def share(self, book: Path) -> None:
+        """What is learned from now on is in the book."""
+        self.book, self._sealed = book, Sealed(book, self.key)
 
     @classmethod
     def handed(cls, text: str) -> Vault:
@@ -115,10 +118,9 @@ class Vault:
 
     def bind(self, value: bytes, stands: bytes) -> None:
         """That stands for this value, in whatever form it is written."""
-        for form, other in _forms(value, stands):
-            if len(form) == len(other) and len(form) >= _LEAST and form != other:
-                self._forms.setdefault(form, other)
-                self._stands.add(other)
+        for written, form in forms(value, stands):
+            self._forms.setdefault(written, form)
+            self._stands.add(form.stands)
         self._needles = tuple(sorted(self._forms.items(), key=lambda pair: len(pair[0]), reverse=True))
         self.longest = len(self._needles[0][0]) if self._needles else 0
 
@@ -177,10 +179,10 @@ class Vault:
 
     def clean(self, data: bytes) -> bytes:
         """The same without secrets, as long as it was."""
-        for form, stands in self._needles:
-            if form in data:
-                data = data.replace(form, stands)
-                self._told.add(stands)
+        for written, form in self._needles:
+            if written in data:
+                data = form.put(data, written)
+                self._told.add(form.stands)
         return data
 
     def clean_text(self, text: str) -> str:
@@ -196,16 +198,16 @@ class Vault:
 
     def holds(self, data: bytes) -> bool:
         """Whether there is a secret in it."""
-        return any(form in data for form, _ in self._needles)
+        return any(written in data for written, _ in self._needles)
 
     def spans(self, data: bytes) -> list[tuple[int, int]]:
         """Where secrets stand."""
         found = []
-        for form, _ in self._needles:
-            at = data.find(form)
+        for written, _ in self._needles:
+            at = data.find(written)
             while at >= 0:
-                found.append((at, at + len(form)))
-                at = data.find(form, at + 1)
+                found.append((at, at + len(written)))
+                at = data.find(written, at + 1)
         return found
 
     def encode(self, records: Sequence[AnyRecord]) -> bytes:
@@ -240,38 +242,3 @@ class Vault:
         """What the records have to say of what stands in them."""
         before = [one for record in records if isinstance(record, Redacted) for one in record.placeholders]
         return Redacted(sorted(self._told.union(before)), self.lost(records))
-
-
-def _forms(value: bytes, stands: bytes) -> Iterable[tuple[bytes, bytes]]:
-    """A value as it may be written, with what stands for it written so."""
-    yield value, stands
-    for written in _WRITTEN:
-        try:
-            yield written(value), written(stands)
-        except UnicodeDecodeError:  # it is no text
-            continue
-    for shift in range(3):
-        for encoded in (base64.b64encode, base64.urlsafe_b64encode):
-            yield _inside(value, shift, encoded), _inside(stands, shift, encoded)
-
-
-def _inside(value: bytes, shift: int, encoded: Callable[[bytes], bytes]) -> bytes:
-    """What base64 makes of a value that begins at such a place, without the letters that others have a part in."""
-    whole = encoded(b"\0" * shift + value)
-    return whole[(0, 2, 3)[shift] : (shift + len(value)) * 8 // 6]
-
-
-def _text(change: Callable[[str], str]) -> Callable[[bytes], bytes]:
-    return lambda value: change(value.decode()).encode()
-
-
-_WRITTEN: Final[tuple[Callable[[bytes], bytes], ...]] = (
-    _text(lambda text: json.dumps(text)[1:-1]),
-    _text(lambda text: json.dumps(json.dumps(text)[1:-1])[1:-1]),
-    _text(lambda text: json.dumps(text, ensure_ascii=False)[1:-1]),
-    _text(lambda text: repr(text)[1:-1]),
-    _text(html.escape),
-    _text(quote),
-    _text(quote_plus),
-    _text(lambda text: quote(text, safe="")),
-)
