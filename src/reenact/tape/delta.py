@@ -27,6 +27,9 @@ class Secrets(Protocol):
     def spans(self, data: bytes) -> list[tuple[int, int]]:
         """Where they begin and end."""
 
+    def holds(self, data: bytes) -> bool:
+        """Whether there is one in it."""
+
 
 class Bodies:
     """The recent bodies of one tape, by event. Writer and reader each hold one and forget in the same order.
@@ -149,9 +152,18 @@ def _shared_suffix(old: bytes, new: bytes, prefix: int, tail: int) -> int:
     return low + ((differing & -differing).bit_length() - 1) // 8 if differing else high
 
 
+def _edges(old: bytes, new: bytes, prefix: int, suffix: int, reach: int) -> Iterator[bytes]:
+    """What stands where the new body takes over from the old one, and where it ends to: of both."""
+    for text in (old, new):
+        yield text[max(0, prefix - reach) : prefix + reach]
+        yield text[max(0, len(text) - suffix - reach) : len(text) - suffix + reach]
+
+
 def _around_secrets(old: bytes, new: bytes, prefix: int, suffix: int, secrets: Secrets) -> tuple[int, int]:
     """Prefix and suffix, shortened where one of them would end within a secret of the old body or of the new one."""
     reach = secrets.longest
+    if not secrets.holds(b"\0".join(_edges(old, new, prefix, suffix, reach))):
+        return prefix, suffix
     while True:
         before = prefix, suffix
         for text in (old, new):

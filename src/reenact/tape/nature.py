@@ -28,14 +28,15 @@ _LONG: Final = 32
 _SCHEME: Final = re.compile(r"(?:[A-Za-z][\w-]*[ \t]+)?(\S+)\Z")
 _WORD: Final = re.compile(rb"[A-Za-z]+\Z|[a-z]+(?:[-_ .][a-z]+)*\Z")
 _USER: Final = re.compile(r"://([^/\s@:]*)(?::([^/\s@]+))?@")
-_LITERALS: Final = (b"oken", b"ecret", b"assw", b'ey"', b'ey\\"', b"ookie")
+_LITERALS: Final = (b"oken", b"ecret", b"sword", b"sswd", b"phrase", b"ey", b"ookie")
+_AFTER: Final = frozenset({b'"', b"'", b"\\", b"=", b">", b":"})  # what follows on the last letters of a name
 _BEGINNING: Final = re.compile(rb"[\w-]*\Z")
 _REACH: Final = 40  # bytes from where a name begins to a literal in it
 # A member of JSON (also of JSON in a text of JSON), a pair of headers, a field of a form, an element of XML
 _NAMED: Final = re.compile(
     rb"(?:(?:[\w-]*[_-])?(?:(?:api|access|secret|private|signing|encryption|account|master)[_-]?key|secretaccesskey"
     rb"|(?:api|access|auth|bearer|refresh|id|session|security|csrf|xsrf)[_-]?token"
-    rb"|client[_-]?secret|pass(?:word|wd|phrase)|client_assertion)|token|secret)"
+    rb"|client[_-]?secret|pass(?:word|wd|phrase))|token|secret)"
     rb"(?:\\?[\"']\s*[:,]\s*\\?[\"'](?P<quoted>[^\"'\\\s]{8,})\\?[\"']"
     rb"|=(?P<field>[\w.~+/%=-]{8,})|>(?P<element>[^<\s]{8,})<)",
     re.IGNORECASE,
@@ -156,10 +157,12 @@ def of_text(text: bytes) -> Iterator[bytes]:
     for literal in _LITERALS:
         at = text.find(literal)
         while at >= 0:
-            value = _named_at(text, at)
-            if value is not None:
-                yield value
-            at = text.find(literal, at + len(literal))
+            end = at + len(literal)
+            if text[end : end + 1] in _AFTER:
+                value = _named_at(text, at)
+                if value is not None:
+                    yield value
+            at = text.find(literal, end)
 
 
 def _named_at(text: bytes, at: int) -> bytes | None:

@@ -16,9 +16,10 @@ import msgspec
 from reenact.tape.event import LAST, Again, AnyRecord, Began, Changed, Content, Kind, Left, Part, PartKind, Saw, Wrote
 
 Clean = Callable[[bytes], bytes]
-Key = tuple[object, ...]
+Key = int | tuple[object, ...]
 
-_CHUNK, _VALUE, _HEAD, _END = PartKind.CHUNK, PartKind.VALUE, PartKind.HEAD, PartKind.END
+_CHUNK, _HEAD = PartKind.CHUNK, PartKind.HEAD
+_IN_PIECES: Final = frozenset({Kind.STDIN, Kind.PIPE, Kind.SOCKET})
 _FRAMING: Final = re.compile(rb"(?:\A|\r\n)[0-9a-fA-F]{1,8}(?:;[^\r\n]*)?\r\n")
 _ENCODED: Final = re.compile(rb"content-encoding[\"']?\s*[,:]\s*[\"']?(gzip|x-gzip)", re.IGNORECASE)
 _CHUNKED: Final = re.compile(rb"\"framing\":\s*\"chunked\"|transfer-encoding: *chunked", re.IGNORECASE)
@@ -46,69 +47,73 @@ class Streams:
 
     def __init__(self) -> None:
         self._named: dict[int, Key] = {}  # events whose value is a piece of something longer
-        self._heads: dict[int, bytes] = {}  # of answers that still come: what says how their bodies are written
+        self._heads: dict[Key, bytes] = {}  # of answers that still come: what says how their bodies are written
         self._before: dict[Key, bytes] = {}  # the end of each, as it was
         self.torn = False  # a secret began in a record that had been written
 
     def cleaned(self, records: Sequence[AnyRecord], vault: Cleaner) -> Sequence[AnyRecord]:
         """The records with the texts that they are the pieces of cleaned; the same ones if nothing was in these."""
-        pieces: dict[Key, list[int]] = {}
-        for at, record in enumerate(records):
-            key = self._key(record)
-            if key is not None:
-                pieces.setdefault(key, []).append(at)
         changed: dict[int, AnyRecord] = {}
+        pieces, over = self._pieces(records)
         for key, places in pieces.items():
+            if len(places) == 1 and key in over and key not in self._before and key not in self._heads:
+                continue  # it is cleaned as it stands
             parts = [_data(records[at]) for at in places]
-            news = self._cleaned(key, parts, vault)
+            news = self._cleaned(key, parts, vault, goes_on=key not in over)
             for at, old, new in zip(places, parts, news, strict=True):
                 if old != new:
                     changed[at] = _with(records[at], new)
-        self._forget(records)
+        for key in over:
+            self._heads.pop(key, None)
+            self._before.pop(key, None)
         return [changed.get(at, record) for at, record in enumerate(records)] if changed else records
 
-    def _cleaned(self, key: Key, parts: list[bytes], vault: Cleaner) -> list[bytes]:
-        joined = b"".join(parts)
-        before = self._before.get(key, b"")
-        if before:
-            self.torn = self.torn or any(
-                start < len(before) < end for start, end in vault.spans(before + joined[: vault.longest])
-            )
-        self._before[key] = (before + joined)[-max(vault.longest - 1, 0) :] if vault.longest else b""
-        head = self._heads.get(key[1], b"") if key[0] == "answer" and isinstance(key[1], int) else b""
-        if len(parts) == 1 and not head:
-            return parts  # it is cleaned as it stands
-        self.torn = self.torn or bool(before and _ENCODED.search(head))  # what it unpacks to is seen when it is whole
-        vault.discover(joined)
-        cleaned = clean_body(joined, head, vault)
-        if cleaned == joined:
-            return parts
-        return list(_cut(cleaned, map(len, parts)))
+    def _pieces(self, records: Sequence[AnyRecord]) -> tuple[dict[Key, list[int]], set[Key]]:
+        """Where the pieces of each text stand, by what it is: of an answer the number of its event; and what ends."""
+        pieces: dict[Key, list[int]] = {}
+        over: set[Key] = set()
+        for at, record in enumerate(records):
+            sort, key = type(record), None
+            if sort is Part:
+                key = self._of_part(record, over)  # type: ignore[arg-type]  # that is what it is
+            elif sort is Wrote:
+                key = "wrote", record.lane, record.stream  # type: ignore[union-attr]
+            elif sort is Began and record.kind in _IN_PIECES:  # type: ignore[union-attr, operator]
+                key = self._of_call(record)  # type: ignore[arg-type]
+            if key is not None:
+                pieces.setdefault(key, []).append(at)
+        return pieces, over
 
-    def _key(self, record: AnyRecord) -> Key | None:
-        match record:
-            case Part(kind=PartKind.CHUNK, event=event):
-                return "answer", event
-            case Part(kind=PartKind.VALUE, event=event):
-                return self._named.get(event)
-            case Part(kind=PartKind.HEAD, event=event, data=data):
-                if _ENCODED.search(data) or _CHUNKED.search(data):
-                    self._heads[event] = data
-            case Wrote(lane=lane, stream=stream):
-                return "wrote", lane, stream
-            case Began(kind=Kind.STDIN | Kind.PIPE, lane=lane, event=event, name=name, body=body):
-                self._named[event] = ("read", lane, name)
-                return ("sent", lane, name) if body.middle and body.base < 0 else None
-            case Began(kind=Kind.SOCKET, name=name, head=head, body=body) if body.middle and body.base < 0:
-                return "sent", name, head
+    def _of_part(self, part: Part, over: set[Key]) -> Key | None:
+        if part.kind == _CHUNK:
+            return part.event
+        if part.kind == _HEAD:
+            if b"framing" in part.data or b"ncoding" in part.data:
+                self._heads[part.event] = part.data
+        elif part.kind in LAST:
+            over.add(part.event)
+            return self._named.pop(part.event, None) if part.data else None
         return None
 
-    def _forget(self, records: Iterable[AnyRecord]) -> None:
-        for record in records:
-            if isinstance(record, Part) and record.kind in LAST:
-                self._named.pop(record.event, None)
-                self._heads.pop(record.event, None)
-                self._before.pop(("answer", record.event), None)
+    def _of_call(self, call: Began) -> Key | None:
+        if call.kind != Kind.SOCKET:
+            self._named[call.event] = "read", call.lane, call.name
+        return ("sent", call.name, call.head) if call.body.middle and call.body.base < 0 else None
+
+    def _cleaned(self, key: Key, parts: list[bytes], vault: Cleaner, *, goes_on: bool) -> list[bytes]:
+        joined = b"".join(parts)
+        before, head = self._before.get(key, b""), self._heads.get(key, b"")
+        if before:
+            spans = vault.spans(before + joined[: vault.longest])
+            self.torn = self.torn or any(start < len(before) < end for start, end in spans)
+            self.torn = self.torn or _ENCODED.search(head) is not None  # what it unpacks to is seen when it is whole
+        if goes_on and vault.longest:
+            self._before[key] = (before + joined)[1 - vault.longest :]
+        if len(parts) == 1 and not head:
+            return parts
+        vault.discover(joined)
+        cleaned = clean_body(joined, head, vault)
+        return parts if cleaned == joined else list(_cut(cleaned, map(len, parts)))
 
 
 def clean_body(body: bytes, head: bytes, vault: Cleaner) -> bytes:

@@ -49,6 +49,7 @@ class Vault:
         self._needles: tuple[tuple[bytes, Form], ...] = ()
         self._stands: set[bytes] = set()
         self._passed: set[bytes] = set()  # values that have been looked at
+        self._headers: set[tuple[str, str]] = set()  # those of the last request
         self._of_contents: set[bytes] = set()  # what stands for contents
         self._told: set[bytes] = set()
         self._variables = -1
@@ -124,6 +125,15 @@ class Vault:
         self._needles = tuple(sorted(self._forms.items(), key=lambda pair: len(pair[0]), reverse=True))
         self.longest = len(self._needles[0][0]) if self._needles else 0
 
+    def learn_headers(self, headers: Iterable[tuple[str, str]]) -> None:
+        """As `learn`, of the headers of a request, which are mostly those of the one before."""
+        if not self._learns:
+            return
+        news = [pair for pair in headers if pair not in self._headers]
+        if news:
+            self._headers = {*news, *headers}
+            self.learn([*nature.of_headers(news)])
+
     def learn_environment(self, environment: Mapping[str, str], *, tell: bool | None = None) -> None:
         """As `learn`, of the variables that are secret by their names: a program may get more of them as it runs.
 
@@ -198,11 +208,14 @@ class Vault:
 
     def holds(self, data: bytes) -> bool:
         """Whether there is a secret in it."""
-        return any(written in data for written, _ in self._needles)
+        for written, _ in self._needles:  # a loop: this is asked of all that is written
+            if written in data:
+                return True
+        return False
 
     def spans(self, data: bytes) -> list[tuple[int, int]]:
         """Where secrets stand."""
-        found = []
+        found: list[tuple[int, int]] = []
         for written, _ in self._needles:
             at = data.find(written)
             while at >= 0:

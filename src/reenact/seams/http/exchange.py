@@ -18,7 +18,9 @@ def request(method: str, url: str, headers: Collection[tuple[str, str]], body: b
     """The call that an HTTP request makes, without what must never reach the disk."""
     lane = current()
     if lane is not None and lane.session is not None:
-        lane.session.vault.learn([*nature.of_headers(headers), *(nature.of_url(url) if is_telling(url) else ())])
+        lane.session.vault.learn_headers(headers)
+        if is_telling(url):
+            lane.session.vault.learn([*nature.of_url(url)])
     return Call(Kind.HTTP, f"{method.upper()} {redact_url(url)}", redact_headers(headers), body)
 
 
