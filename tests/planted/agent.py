@@ -150,7 +150,7 @@ def words() -> None:
     sys.stdout.write(of("cut-output")[7:] + "\n")
     print("given", sys.argv[1:], "read", sys.stdin.readline().strip(), "at", os.environ["DATABASE_URL"])
     try:
-        raise ValueError(f"cannot use {of('exception')}")
+        int(of("exception"))
     except ValueError:
         traceback.print_exc()
     with reenact.agent(f"agent {of('mark')}", about=of("attribute")):

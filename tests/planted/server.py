@@ -18,7 +18,7 @@ COOKIE = "Cookie-Value-77dd88ee"
 
 
 @contextlib.contextmanager
-def serving(of: Callable[[str], str], pause: Callable[[], None]) -> Iterator[dict[str, str]]:
+def serving(of: Callable[[str], str], pause: Callable[[], None]) -> Iterator[dict[str, str]]:  # noqa: C901  four small ones
     """The addresses, as the agent finds them in its environment."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -56,7 +56,7 @@ def serving(of: Callable[[str], str], pause: Callable[[], None]) -> Iterator[dic
             self.end_headers()
             self.wfile.write(told)
 
-        do_GET = do_POST
+        do_GET = do_POST  # noqa: N815  its name
 
         def log_message(self, *_: Any) -> None:
             """Nothing."""

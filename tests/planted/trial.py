@@ -9,7 +9,9 @@ import base64
 import hashlib
 import json
 import os
+import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -31,12 +33,14 @@ from tests.runs import environment
 
 AGENT = Path(__file__).with_name("agent.py")
 PLACES = (
-    "alone header plain-header query path request-body delta delta-other base64 quoted escaped answer answer-split answer-framed gzip "
-    "answer-header refused file-read file-written database-read database-written child-argument child-input child-output "
-    "system joined joined-argument pipe process-output process-message socket-sent socket-split socket-came datagram "
-    "datagram-came websocket-sent websocket-came stdout stderr cut-output exception mark attribute tag thread "
-    "tool-argument tool-result tool-error argument label session stdin git-diff name"
-).split()
+    "alone", "header", "plain-header", "query", "path", "request-body", "delta", "delta-other", "base64", "quoted",
+    "escaped", "answer", "answer-split", "answer-framed", "gzip", "answer-header", "refused", "file-read",
+    "file-written", "database-read", "database-written", "child-argument", "child-input", "child-output", "system",
+    "joined", "joined-argument", "pipe", "process-output", "process-message", "socket-sent", "socket-split",
+    "socket-came", "datagram", "datagram-came", "websocket-sent", "websocket-came", "stdout", "stderr",
+    "cut-output", "exception", "mark", "attribute", "tag", "thread", "tool-argument", "tool-result", "tool-error",
+    "argument", "label", "session", "stdin", "git-diff", "name",
+)  # fmt: skip
 # In the agent's source, in files that it reads, or in what comes to it: nobody knows them before they are met
 MET = {
     "form field": "Form-Secret-77aa88bb",
@@ -157,8 +161,6 @@ def _world(folder: Path) -> None:
     (folder / ".aws").mkdir()
     keys = f"[default]\naws_access_key_id = AKIAZZZZZZZZZZZZZZZZ\naws_secret_access_key = {MET['credentials of AWS']}\n"
     (folder / ".aws" / "credentials").write_text(keys)
-    import sqlite3
-
     with sqlite3.connect(folder / "kept.db") as db:
         db.execute("CREATE TABLE held (text TEXT)")
         db.execute("INSERT INTO held VALUES (?)", (secret_of("database-read"),))
@@ -199,8 +201,6 @@ def _texts(store: Path, copy: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _unframed(data: bytes) -> bytes:
-    import re
-
     return re.sub(rb"(?:\A|\r\n)[0-9a-f]{1,8}\r\n", b"", data)
 
 

@@ -12,7 +12,7 @@ from reenact.launch import closing
 from reenact.launch import manifest as manifests
 from reenact.tape import scan
 from reenact.tape.contents import Contents
-from reenact.tape.event import AnyRecord, Start
+from reenact.tape.event import Start
 from reenact.tape.reader import Recording, read, records
 from reenact.tape.scrub import scrubbed as without_secrets
 from reenact.tape.store import Store
@@ -29,15 +29,9 @@ def scrubbed(store: Store, path: Path, contents: Contents | None, name: str | No
     journal = without_secrets([*records(path)], vault)
     manifest = manifests.decode(next(one.manifest for one in journal if isinstance(one, Start)))
     run_id, copy = store.new(vault.clean_text(name or f"{manifest.name}-clean"))
-    writer = TapeWriter.create(copy, run_id, manifest.name, _real.time_ns())
+    manifest = msgspec.structs.replace(manifest, run_id=run_id, started=_real.time_ns())
+    writer = TapeWriter.create(copy, run_id, manifest.name, manifest.started)
     for record in journal:
-        writer.add(_renamed(record, run_id))
+        writer.add(Start(manifests.encode(manifest)) if isinstance(record, Start) else record)
     writer.close()
     return closing.close(copy, recording.status), len(vault.taken)
-
-
-def _renamed(record: AnyRecord, run_id: str) -> AnyRecord:
-    if not isinstance(record, Start):
-        return record
-    manifest = msgspec.structs.replace(manifests.decode(record.manifest), run_id=run_id)
-    return Start(manifests.encode(manifest))

@@ -96,5 +96,4 @@ _WRITTEN: Final[tuple[Callable[[bytes], bytes], ...]] = (
     _text(quote_plus),
     _text(lambda text: quote(text, safe="")),
     lambda value: value.hex().encode(),
-    lambda value: value.hex().upper().encode(),
 )

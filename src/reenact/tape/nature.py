@@ -28,8 +28,9 @@ _LONG: Final = 32
 _SCHEME: Final = re.compile(r"(?:[A-Za-z][\w-]*[ \t]+)?(\S+)\Z")
 _WORD: Final = re.compile(rb"[A-Za-z]+\Z|[a-z]+(?:[-_ .][a-z]+)*\Z")
 _USER: Final = re.compile(r"://([^/\s@:]*)(?::([^/\s@]+))?@")
-_LITERALS: Final = (b"oken", b"ecret", b"sword", b"sswd", b"phrase", b"ey", b"ookie")
-_AFTER: Final = frozenset({b'"', b"'", b"\\", b"=", b">", b":"})  # what follows on the last letters of a name
+_LITERALS: Final = (b"oken", b"ecret", b"sword", b"sswd", b"phrase", b'ey"', b'ey\\"', b"ey=", b"ey>", b"ookie")
+_AFTER: Final = frozenset(b"\"'\\=>: ,")  # what follows on the last letters of a name
+_AFTER_IT: Final = frozenset(bytes((each,)) for each in _AFTER)
 _BEGINNING: Final = re.compile(rb"[\w-]*\Z")
 _REACH: Final = 40  # bytes from where a name begins to a literal in it
 # A member of JSON (also of JSON in a text of JSON), a pair of headers, a field of a form, an element of XML
@@ -158,7 +159,7 @@ def of_text(text: bytes) -> Iterator[bytes]:
         at = text.find(literal)
         while at >= 0:
             end = at + len(literal)
-            if text[end : end + 1] in _AFTER:
+            if text[end - 1] in _AFTER or text[end : end + 1] in _AFTER_IT:
                 value = _named_at(text, at)
                 if value is not None:
                     yield value

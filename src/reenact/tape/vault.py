@@ -51,7 +51,8 @@ class Vault:
         self._passed: set[bytes] = set()  # values that have been looked at
         self._headers: set[tuple[str, str]] = set()  # those of the last request
         self._of_contents: set[bytes] = set()  # what stands for contents
-        self._told: set[bytes] = set()
+        self._told: set[bytes] = set()  # what the tape has to say of what stands on it, and how much of that it does
+        self._written = 0
         self._variables = -1
         self._wrote = False
         self._streams = Streams()
@@ -157,7 +158,9 @@ class Vault:
         secrets = [*nature.of_variable(value)]
         self.learn(secrets, nature.is_long)
         for secret in sorted(secrets, key=len, reverse=True):
-            data = data.replace(secret, placeholder(secret, self.key))
+            stands = placeholder(secret, self.key)
+            data = data.replace(secret, stands)
+            self._told.add(stands)
         return os.fsdecode(data)
 
     def discover(self, data: bytes) -> None:
@@ -183,7 +186,7 @@ class Vault:
     def begin_anew(self) -> None:
         """A process has been forked: what it is to write is another journal."""
         self._streams, self._told, self._digests = Streams(), set(), {}
-        self._wrote = False
+        self._wrote, self._written = False, 0
 
     # What may be written
 
@@ -208,7 +211,7 @@ class Vault:
 
     def holds(self, data: bytes) -> bool:
         """Whether there is a secret in it."""
-        for written, _ in self._needles:  # a loop: this is asked of all that is written
+        for written, _ in self._needles:  # noqa: SIM110  a generator costs more than what it asks, and this is asked often
             if written in data:
                 return True
         return False
@@ -232,17 +235,19 @@ class Vault:
         self._wrote = True
         if not self._needles:
             return raw
-        told = len(self._told)
         joined = self._streams.cleaned(records, self)
         if self._streams.torn:
             self._streams.torn, self.late = False, True
             if self._sealed is not None:
                 self._sealed.add([b""])
-        if joined is records and not self.holds(raw):
+        if joined is records and len(self._told) == self._written and not self.holds(raw):
             return raw
         kept = [rewritten(record, self.clean, self._digests) for record in joined]
         lost = self.lost(kept)
-        return encode([*kept, Redacted(sorted(self._told), lost)] if lost or len(self._told) > told else kept)
+        if lost or len(self._told) > self._written:
+            self._written = len(self._told)
+            kept.append(Redacted(sorted(self._told), lost))
+        return encode(kept)
 
     def lost(self, records: Iterable[AnyRecord]) -> int:
         """In how many of them, which came from outside, stands something for a content."""
@@ -253,5 +258,6 @@ class Vault:
 
     def told(self, records: Sequence[AnyRecord]) -> Redacted:
         """What the records have to say of what stands in them."""
-        before = [one for record in records if isinstance(record, Redacted) for one in record.placeholders]
-        return Redacted(sorted(self._told.union(before)), self.lost(records))
+        before = [record for record in records if isinstance(record, Redacted)]
+        told = self._told.union(*(record.placeholders for record in before))
+        return Redacted(sorted(told), max(self.lost(records), sum(record.lost for record in before)))
