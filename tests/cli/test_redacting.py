@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 
 import pytest
 
@@ -117,3 +119,42 @@ def test_scrub_makes_a_clean_copy_that_replays_and_leaves_the_run(bench: Bench) 
     verified = bench.run("-m", "reenact", "verify", copy, "--json")
     assert json.loads(verified.stdout)["verdict"] == "verified", verified.stdout
     assert bench.run("-m", "reenact", "fsck", copy).status == 0
+
+
+# What becomes known late, when somebody is killed
+
+LATE = "Late-Key-0a1b2c3d4e"
+KILLED = f"""
+    import os, signal, httpx
+    print("it is {LATE}", flush=True)
+    httpx.get(os.environ["BASE"] + "/openai/v1/models", headers={{"X-Api-Key": "{LATE}"}})
+    open("there", "w").close()
+    if os.environ.get("STAYS"):
+        signal.pause()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_became_known_late_is_gone_though_the_program_was_killed(bench: Bench) -> None:
+    with ModelServer(lambda _turn: Say("")) as server:
+        run = bench.record(KILLED, env=settings(server))
+    assert run.status == -9
+    assert LATE in run.text
+    assert LATE.encode() not in disk(bench)
+    assert not [path for path in bench.store.root.iterdir() if path.suffix != ".tape"]
+    run.reproduced()
+
+
+def test_a_note_says_so_where_the_recorder_was_killed_with_it(bench: Bench) -> None:
+    with ModelServer(lambda _turn: Say("")) as server:
+        env = {**settings(server), "STAYS": "1"}
+        with bench.start("-m", "reenact", "record", bench.write(KILLED), env=env) as process:
+            while not (bench.folder / "there").exists():
+                assert process.poll() is None
+            os.killpg(process.pid, signal.SIGKILL)
+    (run,) = bench.store.ids()
+    book = next(path for path in bench.store.root.iterdir() if path.name.endswith("-secrets"))
+    assert LATE.encode() not in book.read_bytes()
+    assert bench.run("-m", "reenact", "fsck", "last").status == 0
+    assert [note.slug for note, _ in read(bench.store.path(run)).notes] == ["secrets"]
+    assert not book.exists()

@@ -23,7 +23,7 @@ from reenact.engine.marks import Marks
 from reenact.engine.normalize import Normalizer
 from reenact.engine.order import Order, Strand
 from reenact.engine.place import NAMES, Place, agent_place, name_of
-from reenact.engine.plan import Plan
+from reenact.engine.plan import Live, Plan
 from reenact.engine.reorder import Reordered
 from reenact.engine.side.traffic import SideTraffic
 from reenact.errors import DivergenceError
@@ -99,7 +99,8 @@ class Session:
         self.exclusive = exclusive
         self.rules = normalizers
         tape = plan.prefix
-        self.vault = vault or Vault(learns=tape is None)
+        self.vault = vault or Vault(learns=plan.live is not Live.NEVER)
+        self.vault.leave(tape.placeholders if tape is not None else ())
         self.boundary = Boundary(plan, normalizers, self.vault.bind)
         if writer is not None:
             writer.protect(self.vault.encode)

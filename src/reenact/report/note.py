@@ -24,6 +24,7 @@ MEANING: Final[Mapping[str, str]] = {
     "file": "not on tape whole",
     "mark": "what the program says of itself, and could not be kept as it was given",
     "explored": "made of another run",
+    "secrets": "what may be on tape and should not be",
 }
 
 

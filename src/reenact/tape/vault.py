@@ -48,7 +48,6 @@ class Vault:
         self._forms: dict[bytes, Form] = {}
         self._needles: tuple[tuple[bytes, Form], ...] = ()
         self._stands: set[bytes] = set()
-        self._passed: set[bytes] = set()  # values that have been looked at
         self._headers: set[tuple[str, str]] = set()  # those of the last request
         self._of_contents: set[bytes] = set()  # what stands for contents
         self._told: set[bytes] = set()  # what the tape has to say of what stands on it, and how much of that it does
@@ -97,11 +96,7 @@ class Vault:
         """
         if not self._learns:
             return False
-        news = [value for value in values if value not in self._passed]
-        if not news:
-            return False
-        self._passed.update(news)
-        news = [value for value in news if worth(value) and not self._is_known(value)]
+        news = [value for value in values if not self._is_known(value) and worth(value)]
         for value in news:
             self.bind(value, placeholder(value, self.key))
         if news:
@@ -112,7 +107,7 @@ class Vault:
 
     def _is_known(self, value: bytes) -> bool:
         """Whether it is a secret that is known, or has been taken out of it already."""
-        return value in self._forms or any(stands in value for stands in self._stands)
+        return value in self._forms or any(stands in value for stands in tuple(self._stands))
 
     def leave(self, stands: Iterable[bytes]) -> None:
         """These stand for secrets already."""
