@@ -191,4 +191,4 @@ def test_a_secret_in_a_message_is_not_on_tape(bench: Bench, program: str) -> Non
     data = [run.tape.body(event) for event in run.tape.events]
     data += [part.data for event in run.tape.events for _, part in event.parts]
     assert b"variable-secret" not in b"".join(data)
-    run.reproduced()
+    run.verified()

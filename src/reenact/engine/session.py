@@ -100,6 +100,7 @@ class Session:
         self.rules = normalizers
         tape = plan.prefix
         self.vault = vault or Vault(learns=plan.live is not Live.NEVER)
+        self.vault.learn_environment(os.environ)
         self.vault.leave(tape.placeholders if tape is not None else ())
         self.boundary = Boundary(plan, normalizers, self.vault.bind)
         if writer is not None:

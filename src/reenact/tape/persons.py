@@ -12,13 +12,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from reenact.errors import MissingExtraError
+from reenact.tape import digits
 
 try:
     import phonenumbers
-    from stdnum import iban, luhn
-    from stdnum.us import ssn
 except ImportError as error:
-    raise MissingExtraError("phonenumbers and python-stdnum", "pii") from error
+    raise MissingExtraError("phonenumbers", "pii") from error
 
 _EMAIL: Final = re.compile(rb"[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,24}")
 _CARD: Final = re.compile(rb"(?<![\d.-])(?:\d[ -]?){12,18}\d(?![\d.-])")
@@ -30,7 +29,12 @@ _PHONE: Final = re.compile(rb"\+\d[\d ()./-]{6,18}\d")
 def found(text: bytes) -> Iterator[bytes]:
     """E-mail addresses, telephone numbers with their country, card numbers, IBANs, US social security numbers."""
     yield from (match[0] for match in _EMAIL.finditer(text))
-    for pattern, is_one in ((_CARD, luhn.is_valid), (_IBAN, iban.is_valid), (_SSN, ssn.is_valid), (_PHONE, _is_phone)):
+    for pattern, is_one in (
+        (_CARD, digits.is_card),
+        (_IBAN, digits.is_iban),
+        (_SSN, digits.is_ssn),
+        (_PHONE, _is_phone),
+    ):
         for match in pattern.finditer(text):
             written = match[0].decode("ascii")
             if is_one(written if pattern is _PHONE else written.replace(" ", "").replace("-", "")):

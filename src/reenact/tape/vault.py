@@ -135,7 +135,7 @@ class Vault:
 
         With those that it begins with everybody begins, unless they are to be told.
         """
-        if len(environment) != self._variables:
+        if self._learns and len(environment) != self._variables:
             tell = self._variables >= 0 if tell is None else tell
             self._variables = len(environment)
             self.learn(nature.of_environment(environment), nature.is_long, tell=tell)
@@ -223,8 +223,7 @@ class Vault:
 
     def encode(self, records: Sequence[AnyRecord]) -> bytes:
         """The records as they are written."""
-        if self._learns:
-            self.learn_environment(os.environ)
+        self.learn_environment(os.environ)
         raw = encode(records)
         self.look_through(records, raw)
         self._wrote = True
