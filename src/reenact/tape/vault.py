@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
+from urllib.parse import quote_plus
 
 from reenact import _real
 from reenact.tape import nature
@@ -19,6 +20,7 @@ from reenact.tape.event import AnyRecord, Content, Part, Redacted
 from reenact.tape.forms import Form, forms
 from reenact.tape.journal import encode
 from reenact.tape.placeholder import placeholder
+from reenact.tape.redact import PLACEHOLDER, REDACTED
 from reenact.tape.sealed import Sealed
 from reenact.tape.streams import Streams, rewritten, texts
 
@@ -47,7 +49,7 @@ class Vault:
         self._learns = learns
         self._forms: dict[bytes, Form] = {}
         self._needles: tuple[tuple[bytes, Form], ...] = ()
-        self._stands: set[bytes] = set()
+        self._stands = {REDACTED.encode(), quote_plus(REDACTED).encode(), PLACEHOLDER.encode()}
         self._headers: set[tuple[str, str]] = set()  # those of the last request
         self._of_contents: set[bytes] = set()  # what stands for contents
         self._told: set[bytes] = set()  # what the tape has to say of what stands on it, and how much of that it does
