@@ -47,6 +47,9 @@ def third_party() -> Imports:
     return found
 
 
+DISTRIBUTIONS = {"stdnum": "python-stdnum"}
+
+
 def test_the_public_names_are_these() -> None:
     assert set(reenact.__all__) == PUBLIC
     assert len(PUBLIC) <= 15

@@ -46,6 +46,7 @@ from reenact.seams.tools import tool
 from reenact.tape.event import Ended, Failed, Note, Start
 from reenact.tape.labels import rows
 from reenact.tape.store import Store
+from reenact.tape.vault import Vault
 from reenact.tape.writer import TapeWriter
 
 __all__ = ["record", "tool"]
@@ -63,6 +64,7 @@ class _Process:
         self._settings: Settings | None = None
         self._blocks: Counter[str] = Counter()
         self._warned: set[str] = set()
+        self._key = b""
         self.expected = _expected()
 
     def install(self, boundaries: Sequence[str], session: Session | None = None) -> None:
@@ -87,7 +89,7 @@ class _Process:
         with self._lock:
             if self._survey is None:
                 listed = (self.settings.boundaries, self.settings.side_traffic)
-                self._survey = world.survey(_own_command(), run_id, name, *listed)
+                self._survey = world.survey(_own_command(), run_id, name, self.vault(), *listed)
         return msgspec.structs.replace(
             self._survey,
             run_id=run_id,
@@ -98,6 +100,12 @@ class _Process:
             main=entry.main_module(),
             import_path=[path for path in sys.path if path and Path(path).exists() and "site-packages" not in path],
         )
+
+    def vault(self) -> Vault:
+        """A new one, for one run. All write the same for the same secret, as they have the survey in common."""
+        made = Vault(self._key, contents=self.settings.contents)
+        self._key = made.key
+        return made
 
     def warn(self, name: str, what: str, error: Exception | str) -> None:
         """Says what is wrong with a run on stderr, once by that name: it will be wrong with each of its calls."""
@@ -229,14 +237,17 @@ class Run:
         with muted():
             given, problem = self._call.kept() if self._call is not None else ("", None)
             self.id, self._path = Store.find(Path.cwd(), self._wish.store).new(self._name)
-            manifest = labels.on(process.manifest(self.id, self._name, self._entry, given))
+            vault = process.vault()
+            manifest = labels.on(process.manifest(self.id, self._name, self._entry, given), vault)
             told = rows(manifest.session, manifest.tags)
             first = [Start(manifests.encode(manifest))]
-            writer = TapeWriter.create(self._path, self.id, self._name, manifest.started, told, first)
+            writer = TapeWriter.create(
+                self._path, self.id, self._name, manifest.started, told, first, encode=vault.encode
+            )
+            session = Session(plans.RECORD, writer, exclusive=False, vault=vault)
             if problem is not None:
                 writer.add(Note(problem.slug, str(problem), -1))
                 process.warn(self._entry, "is recorded, but cannot be replayed", problem)
-            session = Session(plans.RECORD, writer, exclusive=False)
             session.side = SideTraffic(manifest.side_traffic)
             session.run_id = self.id
             process.install(manifest.boundaries, session)
@@ -283,18 +294,18 @@ class Run:
                 Store(self._path.parent).remove(self._path)
                 self.id = ""
             elif self._path is not None:
-                self._close(self._path)
+                self._close(self._path, session.vault)
         except Exception as fault:  # noqa: BLE001  a fault of ours never reaches the agent
             session.fault(fault)
         if session.faults:
             _process().warn(f"the tape of {self.id}", "is incomplete", session.faults[0])
 
-    def _close(self, path: Path) -> None:
+    def _close(self, path: Path, vault: Vault) -> None:
         """Packs and indexes the tape. All of it is durable already, so the caller of a function need not wait."""
 
         def close() -> None:
             try:
-                closing.close(path, 0)
+                closing.close(path, 0, vault=vault)
             except Exception as error:  # noqa: BLE001  a fault of ours never reaches the agent
                 _process().warn(f"the tape of {self.id}", "is not closed", error)
 

@@ -30,6 +30,9 @@ class Kept:
             raise TypeError(message)
         self.records.append(record)
 
+    def protect(self, encode: object) -> None:
+        """Nothing is written."""
+
     def commit(self) -> None:
         self.commits += self.durable < len(self.records)
         self.durable = len(self.records)

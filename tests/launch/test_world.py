@@ -13,7 +13,7 @@ from reenact.errors import UsageError
 from reenact.launch import ending, interpreter, world
 from reenact.launch.command import Command
 from reenact.launch.settings import Settings
-from reenact.tape.redact import PLACEHOLDER
+from reenact.tape.vault import Vault
 
 
 @pytest.fixture
@@ -25,11 +25,11 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
 
 
 def test_nothing_is_different_at_once(command: Command) -> None:
-    assert world.cannot_restore(world.survey(command, "agent-0000", "agent")) == []
+    assert world.cannot_restore(world.survey(command, "agent-0000", "agent", Vault())) == []
 
 
 def test_what_is_different_is_told(command: Command, tmp_path: Path) -> None:
-    manifest = world.survey(command, "agent-0000", "agent")
+    manifest = world.survey(command, "agent-0000", "agent", Vault())
     packages = {**manifest.packages, "click": "1.0", "gone": "2.0"}
     del packages["msgspec"]
     then = msgspec.structs.replace(manifest, python="3.9.0", platform="amiga", packages=packages)
@@ -46,7 +46,7 @@ def test_what_is_different_is_told(command: Command, tmp_path: Path) -> None:
 
 
 def test_what_is_gone_is_told(command: Command, tmp_path: Path) -> None:
-    manifest = world.survey(command, "agent-0000", "agent")
+    manifest = world.survey(command, "agent-0000", "agent", Vault())
     then = msgspec.structs.replace(manifest, executable="/no/python", cwd=str(tmp_path / "gone"))
     assert world.cannot_restore(then) == [
         f"the interpreter /no/python is gone; replayed with {sys.executable}",
@@ -57,9 +57,12 @@ def test_what_is_gone_is_told(command: Command, tmp_path: Path) -> None:
 
 def test_secrets_are_left_out_and_stood_in_for(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    manifest = world.survey(command, "agent-0000", "agent")
+    manifest = world.survey(command, "agent-0000", "agent", Vault())
     assert b"sk-secret" not in msgspec.json.encode(manifest)
-    assert world.environment_for(manifest)["OPENAI_API_KEY"] == PLACEHOLDER
+    stands = world.environment_for(manifest)["OPENAI_API_KEY"]
+    assert stands != "sk-secret"
+    assert len(stands) == len("sk-secret")
+    assert manifest.secrets == sorted({"OPENAI_API_KEY", *manifest.secrets})
 
 
 def test_another_interpreter_is_asked(tmp_path: Path) -> None:

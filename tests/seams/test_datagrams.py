@@ -191,7 +191,4 @@ def test_a_secret_in_a_message_is_not_on_tape(bench: Bench, program: str) -> Non
     data = [run.tape.body(event) for event in run.tape.events]
     data += [part.data for event in run.tape.events for _, part in event.parts]
     assert b"variable-secret" not in b"".join(data)
-    assert b"you said reenact-placeholder-credential" in b"".join(data)
-    verified = run.verify()
-    assert [one["what"] for one in verified.divergences[:1]] in ([], ["output"])
-    assert not verified.document["faults"]
+    run.verified()

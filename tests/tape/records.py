@@ -66,6 +66,7 @@ each: dict[type[ev.Record], st.SearchStrategy[ev.AnyRecord]] = {
     ev.Child: st.builds(ev.Child, small, st.text(max_size=9), st.none() | small),
     ev.Changed: st.builds(ev.Changed, small, saws),
     ev.Again: st.builds(ev.Again, small, saws),
+    ev.Redacted: st.builds(ev.Redacted, st.lists(st.binary(max_size=9), max_size=2), small),
     ev.Content: st.builds(ev.Content, st.binary(max_size=9), st.binary(max_size=20)),
     ev.Aside: st.builds(ev.Aside, small, small, st.text(max_size=9)),
     ev.AsidePart: st.builds(ev.AsidePart, small, small, small, st.none() | failures),

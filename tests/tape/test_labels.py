@@ -60,11 +60,13 @@ def test_anything_else_is_no_session(session: object) -> None:
 
 
 def test_secrets_are_left_out() -> None:
-    assert labels.session_id("for hunter22hunter", (b"hunter22hunter",)) == f"for {PLACEHOLDER}"
-    assert labels.tags_of({"api_key": "x", "who": "hunter22hunter"}, (b"hunter22hunter",)) == {
-        "api_key": PLACEHOLDER,
-        "who": PLACEHOLDER,
-    }
+    assert labels.session_id("for hunter22hunter", _clean) == "for redact44redact"
+    tags = labels.tags_of({"api_key": "x", "who": "hunter22hunter"}, _clean)
+    assert tags == {"api_key": PLACEHOLDER, "who": "redact44redact"}
+
+
+def _clean(text: str) -> str:
+    return text.replace("hunter22hunter", "redact44redact")
 
 
 @given(

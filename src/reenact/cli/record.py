@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     "--sample", metavar="RATE", help="Record this share of runs, 0 to 1 (default: each); run the others as is."
 )
 @click.option("--keep-failed", is_flag=True, help="With --sample: keep each run that does not end well, too.")
+@click.option(
+    "--redact", "patterns", metavar="PATTERN", multiple=True, help="Redact what this regular expression matches."
+)
+@click.option("--redact-pii", "pii", is_flag=True, help="Redact e-mail addresses, phone and card numbers, IBANs.")
 @options.store
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="SCRIPT [ARGS]… | -- COMMAND…")
 def command(  # noqa: PLR0913  one for each option
@@ -33,7 +37,9 @@ def command(  # noqa: PLR0913  one for each option
     name: str | None,
     store_dir: str | None,
     words: tuple[str, ...],
+    patterns: tuple[str, ...],
     *,
+    pii: bool,
     session: str | None,
     tags: tuple[str, ...],
     sample: str | None,
@@ -51,6 +57,7 @@ def command(  # noqa: PLR0913  one for each option
     reenact record -m pkg.agent --city Oslo
     reenact record -- python -X dev -m pytest -q
     reenact record --session support-4711 --tag env=prod --tag beta agent.py
+    reenact record --redact 'CASE-[0-9]+' --redact-pii agent.py
     """  # noqa: D301  \b tells click not to wrap
     from reenact.cli.screen import tell
     from reenact.errors import TapeUnwrittenError
@@ -66,13 +73,15 @@ def command(  # noqa: PLR0913  one for each option
     command = parse(words, module=module)
     if is_off():
         _bare(command, f"{ENABLED} turns reenact off", quiet=quiet)
-    labels = Labels.around(Settings.near(Path.cwd())).with_(Labels.given(session, parsed(tags)))
+    settings = Settings.near(Path.cwd())
+    contents = settings.redacting(patterns, pii=pii)
+    labels = Labels.around(settings).with_(Labels.given(session, parsed(tags)))
     sampled = is_sampled(rate_of(sample, "--sample") if sample is not None else 1, labels.session)
     if not sampled and not keep_failed:
         _bare(command, "this run is not in the sample", quiet=quiet)
     store = options.open_store(store_dir)
     try:
-        status, recording = launcher.record(command, store, name, deep=deep, labels=labels)
+        status, recording = launcher.record(command, store, name, deep=deep, labels=labels, contents=contents)
     except TapeUnwrittenError as error:
         tell(error)
         _end_as(error.status)

@@ -6,6 +6,7 @@ It decides and never acts: no clock, no lock, no IO. The drivers in `crossing` d
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from typing import Protocol
 
 import msgspec
@@ -14,6 +15,7 @@ from reenact.engine.call import Call, headers_of, request_of
 from reenact.engine.divergence import Datum, Divergence, Request, Site, What
 from reenact.engine.normalize import Normalizer, Strip, canonical
 from reenact.engine.plan import Live, Plan
+from reenact.engine.redacted import Redactions
 from reenact.tape.event import Kind
 from reenact.tape.reader import AROUND, Aside, Event, LaneLog, Recording
 
@@ -60,8 +62,14 @@ class Pass(msgspec.Struct, frozen=True):
 class Boundary:
     """One run's interpreter. Lanes are named by path; within one, events are matched in order."""
 
-    def __init__(self, plan: Plan, normalizers: tuple[Normalizer, ...] = ()) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        normalizers: tuple[Normalizer, ...] = (),
+        bind: Callable[[bytes, bytes], None] = lambda _secret, _stands: None,
+    ) -> None:
         self._plan = plan
+        self._redactions = Redactions(plan.prefix.placeholders if plan.prefix is not None else (), bind)
         self._normalizers = normalizers
         self._strips = tuple(rule for rule in normalizers if isinstance(rule, Strip))
         self._volatile: dict[str, bool] = {}
@@ -156,12 +164,19 @@ class Boundary:
             return False
         exact = event.name == call.name and body == call.body
         if event.kind is not Kind.HTTP:
-            return exact
+            return exact or (self._redactions.fits(body, call.body) and self.fits(event.name, call.name))
         head = headers_of(event.head)
         if exact and (head == call.headers or self._steady(head) == self._steady(call.headers)):
             return True
         recorded = canonical(request_of(event.name, head, body), self._normalizers)
-        return recorded == canonical(request_of(call.name, call.headers, call.body), self._normalizers)
+        asked = canonical(request_of(call.name, call.headers, call.body), self._normalizers)
+        return recorded == asked or self._redactions.fit(recorded, asked)
+
+    def fits(self, expected: object, actual: object) -> bool:
+        """Whether two values are the same but for secrets."""
+        if isinstance(expected, str) and isinstance(actual, str):
+            return self._redactions.fits(expected.encode("utf-8", "replace"), actual.encode("utf-8", "replace"))
+        return expected == actual
 
     def _steady(self, headers: tuple[tuple[str, str], ...]) -> list[tuple[str, str]]:
         """The headers that count, sorted."""
@@ -221,7 +236,8 @@ class Boundary:
         expected = log.wrote.get(stream, b"") if log is not None else b""
         start = self._written.get((lane, stream), 0)
         self._written[lane, stream] = start + len(data)
-        if expected[start : start + len(data)] == data:
+        same = expected[start : start + len(data)] == data
+        if same or self._redactions.continues(expected, start, data):
             self.counts[COMPARED] += len(data)
             self.counts[WRITTEN] += len(data)
             return None

@@ -12,7 +12,7 @@ import hashlib
 import struct
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from enum import Enum
 from pathlib import PosixPath, PurePosixPath, PureWindowsPath
@@ -20,7 +20,7 @@ from types import GetSetDescriptorType, MemberDescriptorType, SimpleNamespace
 from typing import Any
 
 from reenact.engine.place import is_library
-from reenact.tape.redact import PLACEHOLDER, is_secret_variable, redact_value
+from reenact.tape.redact import is_secret_variable, redact_value
 
 NODES = 4_000
 """So many values are looked at for one variable, and no more: the last of a list first, since agents append."""
@@ -52,13 +52,13 @@ _FIELDS: dict[int, tuple[type, Fields | None]] = {}  # by id, with the class, so
 class Digester:
     """Makes the digests of one tape: `salt` keeps them from being looked up in a table.
 
-    `secrets` are the secret values of the environment: a replay has placeholders in their place. `whole` is false when
+    `clean` puts what stands for secrets in their place, as a replay has it. `whole` is false when
     something of the last value was not looked at, or is no plain data; `secret` counts values left out for their name.
     """
 
-    def __init__(self, salt: bytes, secrets: Sequence[bytes] = ()) -> None:
+    def __init__(self, salt: bytes, clean: Callable[[bytes], bytes] = bytes) -> None:
         self._salt = salt
-        self._secrets = secrets
+        self._clean = clean
         self._left = 0
         self.whole = True
         self.secret = 0
@@ -160,9 +160,7 @@ class Digester:
             mark, data = b"s", text.encode("utf-8", "surrogatepass")
         else:
             mark, data = b"a" if isinstance(value, bytearray) else b"b", bytes(value)
-        for secret in self._secrets:
-            data = data.replace(secret, PLACEHOLDER.encode())
-        return self._ends(mark, data)
+        return self._ends(mark, self._clean(data))
 
     def _ends(self, mark: bytes, data: bytes | memoryview) -> bytes:
         """What there is, or of much the ends, with its length: so the end of one value is not the begin of the next."""

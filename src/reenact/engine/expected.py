@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from reenact.tape.event import Mark, MarkKind
 from reenact.tape.labels import Scalar
@@ -16,10 +16,11 @@ Key = tuple[str, MarkKind, str]
 class Expected:
     """The marks of a tape that are still to come. `drifts` is how those that came differ, with how often.
 
-    What differs at one place is told once, as it was when it was first seen there.
+    What differs at one place is told once, as it was when it was first seen there. `fits` compares two values.
     """
 
-    def __init__(self, tape: Recording) -> None:
+    def __init__(self, tape: Recording, fits: Callable[[Scalar, Scalar], bool]) -> None:
+        self._fits = fits
         self._coming: dict[Key, deque[Mark]] = {}
         self._told: dict[tuple[MarkKind, str, str], str] = {}
         self._whole = tape.closed_by_itself
@@ -37,12 +38,15 @@ class Expected:
                 self._drift(key, "more", f"{what} once more")
             return
         mark = coming.popleft()
-        if mark.name != name:
+        if not self._fits(mark.name, name):
             self._drift(key, "name", f"{what} in place of {_what(key[1], mark.name, mark.attributes)}")
-        elif mark.attributes != attributes:
-            both = mark.attributes.keys() | attributes.keys()
-            other = sorted(one for one in both if mark.attributes.get(one, ...) != attributes.get(one, ...))
+        elif mark.attributes != attributes and (other := self._other(mark.attributes, attributes)):
             self._drift(key, "attributes", f"{what} with another {', '.join(other)}")
+
+    def _other(self, one: Mapping[str, Scalar], other: Mapping[str, Scalar]) -> list[str]:
+        """The names of what differs."""
+        both = one.keys() & other.keys()
+        return sorted((one.keys() ^ other.keys()) | {name for name in both if not self._fits(one[name], other[name])})
 
     def end(self) -> dict[str, int]:
         """The run is over. All drifts, those for want of a mark among them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dis
 import linecache
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
@@ -41,8 +41,8 @@ class Variables(NamedTuple):
 class Look:
     """Looks at the variables of the agent's functions on the stack of the calling lane."""
 
-    def __init__(self, salt: bytes, secrets: Sequence[bytes] = ()) -> None:
-        self.digester = Digester(salt, secrets)
+    def __init__(self, salt: bytes, clean: Callable[[bytes], bytes]) -> None:
+        self.digester = Digester(salt, clean)
         self.partly = 0
         self.types: dict[str, set[tuple[str, str]]] = {}
 
@@ -87,11 +87,11 @@ class Look:
 class Keep:
     """Keeps the digests on tape (recording)."""
 
-    def __init__(self, session: Session, secrets: Sequence[bytes]) -> None:
+    def __init__(self, session: Session) -> None:
         salt = _real.urandom(16)
         session.keep(Snapshot(LOCALS_SALT, salt))
         self._session = session
-        self._look = Look(salt, secrets)
+        self._look = Look(salt, session.vault.clean)
 
     def __call__(self, lane: Lane) -> None:
         """The lane is about to make its next event. Never raises."""
@@ -114,7 +114,7 @@ class Compare:
     def __init__(self, session: Session, tape: Recording) -> None:
         self._session = session
         self._tape = tape
-        self._look = Look(tape.snapshots[LOCALS_SALT])
+        self._look = Look(tape.snapshots[LOCALS_SALT], session.vault.clean)
         self._told: set[tuple[str, str]] = set()
         self._counts = Compared()
         self.found: list[Divergence] = []

@@ -5,7 +5,6 @@ A mark is no event: nothing waits for it, and one that differs in a replay is dr
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
@@ -20,7 +19,6 @@ from reenact.engine.scope import Scope, enter, here, scope_of
 from reenact.errors import UsageError
 from reenact.tape import event as ev
 from reenact.tape import labels
-from reenact.tape.redact import secrets_of
 
 if TYPE_CHECKING:
     from reenact.engine.session import Session
@@ -35,7 +33,6 @@ class Marks:
         self._session = session
         self._count = 0
         self._lock = _real.allocate_lock()
-        self._secrets: tuple[int, tuple[bytes, ...]] = (-1, ())
         self._expected: Expected | None = None
 
     def begin(
@@ -70,19 +67,19 @@ class Marks:
 
     def session(self, lane: Lane, given: object) -> None:
         """The run belongs to this session."""
-        self._label(lane, ev.MarkKind.SESSION, lambda secrets: (labels.session_id(given, secrets), {}))
+        self._label(lane, ev.MarkKind.SESSION, lambda clean: (labels.session_id(given, clean), {}))
 
     def tags(self, lane: Lane, keys: Iterable[object], tags: Mapping[str, object]) -> None:
         """The run has these tags, too; the keys alone are tags without a value."""
         pairs = [*((key, "") for key in keys), *tags.items()]
-        self._label(lane, ev.MarkKind.TAGS, lambda secrets: ("", dict(labels.tag_of(*pair, secrets) for pair in pairs)))
+        self._label(lane, ev.MarkKind.TAGS, lambda clean: ("", dict(labels.tag_of(*pair, clean) for pair in pairs)))
 
     def _label(
-        self, lane: Lane, kind: ev.MarkKind, made: Callable[[tuple[bytes, ...]], tuple[str, dict[str, labels.Scalar]]]
+        self, lane: Lane, kind: ev.MarkKind, made: Callable[[labels.Clean], tuple[str, dict[str, labels.Scalar]]]
     ) -> None:
         place = agent_place(_real.getframe(2)) or lane.origin
         try:
-            name, attributes = made(self._known_secrets())
+            name, attributes = made(self._session.vault.clean_text)
             self._keep(lane, kind, None, site=self._session.site_at(place), name=name, attributes=attributes)
             self._compare(lane, kind, name, attributes, place)
         except UsageError as error:
@@ -122,7 +119,7 @@ class Marks:
     def _text(self, given: object) -> str:
         if not issubclass(type(given), str):
             return f"<{type(given).__qualname__}>"
-        return labels.text_of(str.__str__(given), self._known_secrets())
+        return labels.text_of(str.__str__(given), self._session.vault.clean_text)
 
     def _attributes(self, whose: str, given: Mapping[str, object]) -> dict[str, labels.Scalar]:
         kept: dict[str, labels.Scalar] = {}
@@ -132,17 +129,11 @@ class Marks:
                 break
             name = self._text(key)
             try:
-                kept[name] = labels.attribute(name, value, self._known_secrets())
+                kept[name] = labels.attribute(name, value, self._session.vault.clean_text)
             except TypeError as error:
                 self._session.note("mark", f"{whose}: its attribute {name} {error}: its type alone is kept")
                 kept[name] = f"<{type(value).__qualname__}>"
         return kept
-
-    def _known_secrets(self) -> tuple[bytes, ...]:
-        """Those of the environment, which programs load from files once they run."""
-        if self._secrets[0] != len(os.environ):
-            self._secrets = len(os.environ), secrets_of(os.environ)
-        return self._secrets[1]
 
     # What is compared
 
@@ -153,7 +144,7 @@ class Marks:
         if plan.prefix is None or plan.schedule is not None or self._session.boundary.beside(lane.path):
             return
         with self._lock:
-            self._expected = self._expected or Expected(plan.prefix)
+            self._expected = self._expected or Expected(plan.prefix, self._session.boundary.fits)
             self._expected.meet((lane.path, kind, place.function if place is not None else ""), name, attributes)
 
     def drifts(self) -> dict[str, int]:
@@ -161,5 +152,5 @@ class Marks:
         tape = self._session.plan.prefix
         if tape is None or self._session.cut or self._session.divergences:
             return self._expected.drifts if self._expected is not None else {}
-        self._expected = self._expected or Expected(tape)
+        self._expected = self._expected or Expected(tape, self._session.boundary.fits)
         return self._expected.end()

@@ -24,7 +24,7 @@ from reenact.engine.marks import Marks
 from reenact.engine.normalize import Normalizer
 from reenact.engine.order import Order, Strand
 from reenact.engine.place import NAMES, Place, agent_place, name_of
-from reenact.engine.plan import RECORD, Plan
+from reenact.engine.plan import RECORD, Live, Plan
 from reenact.engine.reorder import Reordered
 from reenact.engine.side.traffic import SideTraffic
 from reenact.engine.source import Source
@@ -32,7 +32,7 @@ from reenact.errors import DivergenceError, TapeError
 from reenact.tape import event as ev
 from reenact.tape.delta import Bodies
 from reenact.tape.reader import Event, Recording
-from reenact.tape.redact import redact_content
+from reenact.tape.vault import Vault
 from reenact.tape.writer import HEAVY_BYTES, TapeWriter
 
 _LAST = 1e-6
@@ -83,12 +83,11 @@ class Session:
     """One run. `writer` is given when the run is being recorded, `plan.prefix` when there is a tape to serve from.
 
     `exclusive`: the whole process is this run, so that state of the interpreter (generators, say) belongs to it.
-    `birth` is given to a process that a run has started, and that is a session of its own. What that reads and writes,
-    its parent may have from it: of `secrets`, nothing is on its tape either.
+    `birth` is given to a process that a run has started, and that is a session of its own. `vault` knows what is
+    secret; one is made where none is given.
     """
 
     run_id = ""
-    secrets: tuple[bytes, ...] = ()
     source: Source | None = None  # what answers the program's HTTP, while all else is recorded
 
     def __init__(  # noqa: PLR0915  all that a session is
@@ -99,14 +98,22 @@ class Session:
         *,
         exclusive: bool = True,
         birth: Birth | None = None,
+        vault: Vault | None = None,
     ) -> None:
         birth = birth or Birth.of_run()
         self.plan = plan
         self.writer = writer
         self.exclusive = exclusive
         self.rules = normalizers
-        self.boundary = Boundary(plan, normalizers)
         tape = plan.prefix
+        self.vault = vault or Vault(learns=plan.live is not Live.NEVER)
+        self.vault.learn_environment(os.environ)
+        self.vault.leave(tape.placeholders if tape is not None else ())
+        self.boundary = Boundary(plan, normalizers, self.vault.bind)
+        if writer is not None:
+            writer.protect(self.vault)
+            if tape is not None and tape.placeholders:
+                writer.add(ev.Redacted(sorted(tape.placeholders), tape.lost))
         self.reordered = Reordered(tape, plan.schedule) if tape is not None and plan.schedule is not None else None
         self.order = self.reordered or (Order() if tape is None else Order(tape.forced, tape.passable))
         self.side = SideTraffic()
@@ -190,6 +197,7 @@ class Session:
         self.began = _real.monotonic_ns() - tape.latest
         self._lanes = 1 + max(log.index for log in tape.lanes.values())
         self.writer, self.live = writer, True
+        writer.protect(self.vault)
         for lane in sorted(self._alive, key=lambda lane: lane.index):
             log = tape.lanes.get(lane.path)
             lane.index, lane.last_http, lane.inside = self._lanes if log is None else log.index, -1, UNTOLD
@@ -217,7 +225,8 @@ class Session:
     def become(self, plan: Plan, writer: TapeWriter | None, birth: Birth) -> None:
         """This process is a fork that goes on as a session of its own, and so does who holds this one."""
         rules, look_behind = self.rules, self.look_behind
-        Session.__init__(self, plan, writer, rules, birth=birth)
+        self.vault.begin_anew()
+        Session.__init__(self, plan, writer, rules, birth=birth, vault=self.vault)
         self.look_behind = look_behind
 
     def _end_lanes(self) -> None:
@@ -358,7 +367,7 @@ class Session:
             for end in range(1, len(out) + 1):
                 if end == len(out) or out[end][0] != out[start][0]:
                     data = b"".join(data for _, data in out[start:end])
-                    self.keep(ev.Wrote(lane.index, out[start][0], self.clean(data)))
+                    self.keep(ev.Wrote(lane.index, out[start][0], data))
                     start = end
 
     def began_event(self, lane: Lane, kind: ev.Kind, name: str, head: bytes, body: bytes) -> int:
@@ -366,9 +375,10 @@ class Session:
         try:
             site = self.line_site(_real.getframe(1))
             self.marks.before_event(lane)
+            self.vault.discover_contents(body)
             with self._lock:
                 event = self._events
-                delta = self._bodies.shrink(event, body, lane.last_http)
+                delta = self._bodies.shrink(event, body, lane.last_http, self.vault)
                 if kind is ev.Kind.HTTP:
                     lane.last_http = event
                 self.keep(ev.Began(event, lane.index, kind, name, site, self.elapsed(), head, delta))
@@ -423,10 +433,6 @@ class Session:
         index = self._sites[key] = self._first_site + len(self._sites)
         self.keep(ev.SiteNamed(index, place.function, place.file, place.line))
         return index
-
-    def clean(self, data: bytes) -> bytes:
-        """What may be on tape of it."""
-        return redact_content("", data, self.secrets) if self.secrets else data
 
     def note(self, slug: str, text: str, frame: FrameType | None = None) -> None:
         """Keeps something to be told at the end, once."""

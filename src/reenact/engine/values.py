@@ -26,6 +26,7 @@ from typing import Any, Final
 import msgspec
 
 from reenact.errors import ArgumentError
+from reenact.tape.nature import is_random
 from reenact.tape.redact import PLACEHOLDER, is_credential_name
 
 Import = Callable[[str], ModuleType]
@@ -34,6 +35,7 @@ _ADVICE: Final = (
     "Give it data (JSON values, dataclasses, models, enums, dates and paths) and make the rest inside, "
     'or record the call as a block: with reenact.record("name"):'
 )
+_RESULT: Final = "result"
 _OURS: Final = "reenact."  # locks and the like, in place of Python's
 _JSON: Final = frozenset({type(None), bool, int, float, str})
 _ITEMS: Final[Mapping[str, type[Any]]] = {"$tuple": tuple, "$set": set, "$frozenset": frozenset}
@@ -75,7 +77,7 @@ def encode_value(value: Any) -> str:
         ArgumentError: it cannot be kept.
     """
     try:
-        return json.dumps(_whole("", value, "result"))
+        return json.dumps(_whole("", value, _RESULT))
     except ValueError as error:
         raise ArgumentError(f"its result is too large: {error}") from error
 
@@ -142,9 +144,14 @@ def _whole(name: str, value: Any, place: str) -> Any:
 
 def _named(name: str, value: Any, place: str) -> Any:
     """A value that has a name. `place` is where it was found, for the error that says that it cannot be kept."""
-    if isinstance(value, str | bytes) and value and is_credential_name(name):
+    if isinstance(value, str | bytes) and value and is_credential_name(name) and not _is_known_by_name(value, place):
         return PLACEHOLDER if isinstance(value, str) else _kept(PLACEHOLDER.encode(), place)
     return _kept(value, place)
+
+
+def _is_known_by_name(value: str | bytes, place: str) -> bool:
+    """Whether a credential is found by its name when it is written: the program gets it, and may use it again."""
+    return place.startswith(_RESULT) and isinstance(value, str) and is_random(value.encode("utf-8", "replace"))
 
 
 def _kept(value: Any, place: str) -> Any:

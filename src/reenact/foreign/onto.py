@@ -21,10 +21,11 @@ from reenact.seams.http.exchange import request
 from reenact.seams.http.head import Head, encode_head
 from reenact.seams.sockets.conversation import OVER
 from reenact.tape import event as ev
+from reenact.tape import nature
 from reenact.tape.delta import Bodies
 from reenact.tape.reader import Recording
-from reenact.tape.redact import redact_content, secrets_of
 from reenact.tape.store import Store
+from reenact.tape.vault import Vault
 from reenact.tape.writer import TapeWriter
 
 NO_CLOCK = (
@@ -42,7 +43,8 @@ def keep(found: Found, source: Path, store: Store, name: str | None = None) -> R
     Raises:
         UsageError: the store cannot be written.
     """
-    name = name or source.stem
+    name, vault = name or source.stem, Vault()
+    vault.learn_environment(os.environ)
     run_id, path = store.new(name)
     started = _real.time_ns()
     manifest = Manifest(
@@ -58,9 +60,10 @@ def keep(found: Found, source: Path, store: Store, name: str | None = None) -> R
     )
     try:
         with contextlib.closing(TapeWriter.create(path, run_id, name, started)) as writer, writer.in_no_hurry():
+            writer.protect(vault)
             writer.add(ev.Start(manifests.encode(manifest)))
-            _Tape(writer).keep(found)
-        return closing.close(path, 0)
+            _Tape(writer, vault).keep(found)
+        return closing.close(path, 0, vault=vault)
     except BaseException:
         store.remove(path)
         raise
@@ -69,10 +72,10 @@ def keep(found: Found, source: Path, store: Store, name: str | None = None) -> R
 class _Tape:
     """A tape while it is written."""
 
-    def __init__(self, writer: TapeWriter) -> None:
+    def __init__(self, writer: TapeWriter, vault: Vault) -> None:
         self._writer = writer
         self._bodies = Bodies()
-        self._secrets = secrets_of(os.environ)
+        self._vault = vault
         self._events = 0
         self._at = 0
         self._pending = 0
@@ -92,6 +95,8 @@ class _Tape:
         self._writer.add(ev.Ended(self._at, None))
 
     def _exchange(self, exchange: Exchange, first: int) -> None:
+        self._vault.learn_headers(exchange.headers)
+        self._vault.learn([*nature.of_url(exchange.url)])
         call = request(exchange.method, exchange.url, exchange.headers, self._clean(exchange.body))
         at = min(exchange.began - first, _LATEST) if exchange.began is not None else self._at
         number = self._began(call, at)
@@ -137,7 +142,7 @@ class _Tape:
             self._pending = 0
 
     def _clean(self, data: bytes) -> bytes:
-        return redact_content("", data, self._secrets)
+        return self._vault.clean(data)
 
 
 def plain(answer: Answer) -> bytes:

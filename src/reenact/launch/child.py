@@ -36,10 +36,10 @@ from reenact.seams.system.children import Others
 from reenact.seams.system.files import Files, attend
 from reenact.seams.system.joining import Joined, Start
 from reenact.seams.system.listings import hide
-from reenact.tape.close import faults_beside
+from reenact.tape.close import leave_faults
 from reenact.tape.event import Ended, Failed, Snapshot
 from reenact.tape.reader import Recording, read
-from reenact.tape.redact import secrets_of
+from reenact.tape.vault import Vault
 from reenact.tape.whole import process
 from reenact.tape.writer import TapeWriter
 
@@ -129,7 +129,8 @@ def restore_hash_seed(given: str | None) -> None:
 def session_of(spec: Spec) -> Session:
     """The session that `spec` asks for."""
     if spec.mode == "record":
-        session = Session(plans.RECORD, TapeWriter.resume(Path(spec.tape), spec.last_piece))
+        writer = TapeWriter.resume(Path(spec.tape), spec.last_piece)
+        session = Session(plans.RECORD, writer, vault=Vault.handed(spec.vault))
         session.side = SideTraffic(spec.side_traffic)
         session.run_id = Path(spec.tape).stem
         look(session, spec)
@@ -154,7 +155,7 @@ def replaying(spec: Spec, tape: Recording, birth: Birth | None = None) -> Sessio
         writer = TapeWriter.resume(Path(spec.onto), spec.last_piece)
         session = Session(plans.explore(tape, spec.schedule), writer, rules)
     elif spec.mode == "resume":
-        session = Session(plans.resume(tape), None, rules)
+        session = Session(plans.resume(tape), None, rules, vault=Vault.handed(spec.vault))
     else:
         session = Session(plans.replay(tape, observe=spec.observe), None, rules, birth=birth)
     session.side = SideTraffic(spec.side_traffic)
@@ -176,7 +177,7 @@ def look(session: Session, spec: Spec) -> None:
     from reenact.engine.locals import Compare, Keep  # noqa: PLC0415  only when it is asked for
 
     tape = session.plan.prefix
-    session.look = Keep(session, secrets_of(os.environ)) if tape is None else Compare(session, tape)
+    session.look = Keep(session) if tape is None else Compare(session, tape)
 
 
 def begin(
@@ -229,7 +230,7 @@ def _join(session: Session, store: Path, deep: bool, start: Start, lanes: Iterat
     from reenact.launch.joining import Inviting  # noqa: PLC0415  few programs start others
 
     assert session.writer is not None  # noqa: S101  that makes it a recording
-    return Inviting(session.writer.path, store, session.run_id, session.began, deep=deep)(start, lanes)
+    return Inviting(session.writer.path, store, session.run_id, session.began, session.vault, deep=deep)(start, lanes)
 
 
 def once_here(function: Callable[[], None]) -> Callable[[], None]:
@@ -283,7 +284,7 @@ def finish_recording(session: Session, files: Files | None) -> None:
             session.writer.close()
         if session.faults and session.found is nobody:
             with contextlib.suppress(OSError):
-                faults_beside(session.writer.path).write_text("\n".join(session.faults), encoding="utf-8")
+                leave_faults(session.writer.path, session.vault.clean_text("\n".join(session.faults)))
 
 
 def _report_answered(session: Session, spec: Spec, *, closed: bool) -> None:
@@ -305,7 +306,7 @@ def finish_replay(session: Session, spec: Spec, error: Failed | None, workspace:
     if not session.cut and (session.plan.observe or not divergences):
         divergences.extend(boundary.left())
         if workspace is not None and (session.plan.observe or not divergences):
-            divergences.extend(workspace.differences())
+            divergences.extend(workspace.differences(session.vault.clean_file))
     variables, found = session.look.result() if session.look is not None else (None, [])
     report = Report(
         boundary.asked,

@@ -9,8 +9,11 @@ from pathlib import Path
 from reenact.errors import TapeError, TapeUnwrittenError
 from reenact.launch.gathering import gathered
 from reenact.tape import close as tapes
+from reenact.tape import sealed
 from reenact.tape.event import Kind, Note
 from reenact.tape.reader import Recording
+from reenact.tape.scrub import scrub, scrubbed_kin
+from reenact.tape.vault import Vault
 from reenact.tape.whole import every
 
 GONE = "{path} was removed while the run went on: nothing of it is kept"
@@ -18,19 +21,21 @@ NOT_CLOSED = (
     "the tape could not be closed: {reason}. {path} holds what could be written of the run. "
     "When there is room for it, close it with: reenact fsck {path}"
 )
+UNKNOWN = (
+    "secrets that became known late may stand in what was written before: those who knew them are gone. "
+    "`reenact scan` looks for what is one, `reenact scrub` makes a copy without"
+)
 
 
-def close(path: Path, status: int | None, notes: Iterable[Note] = ()) -> Recording:
-    """As `tape.close.close`.
+def close(path: Path, status: int | None, notes: Iterable[Note] = (), vault: Vault | None = None) -> Recording:
+    """As `tape.close.close`. What the `vault` has come to know is no more on the tape after that.
 
     Raises:
         TapeUnwrittenError: it is gone, or stays as it is, and can be closed later.
         TapeError: it cannot be read.
     """
     try:
-        beside = gathered(path)
-        recording = tapes.close(path, status, _counts, [*notes, *beside.notes], beside.kin, beside.missing)
-        beside.remove()
+        return _close(path, status, notes, vault)
     except (OSError, sqlite3.Error, TapeError) as error:
         if not path.exists():
             raise TapeUnwrittenError(GONE.format(path=path)) from error
@@ -38,6 +43,20 @@ def close(path: Path, status: int | None, notes: Iterable[Note] = ()) -> Recordi
             raise
         reason = getattr(error, "strerror", None) or error
         raise TapeUnwrittenError(NOT_CLOSED.format(path=path, reason=reason)) from error
+
+
+def _close(path: Path, status: int | None, notes: Iterable[Note], vault: Vault | None) -> Recording:
+    beside, book = gathered(path), sealed.beside(path)
+    kin = beside.kin
+    if vault is not None and (vault.learn_from_others() or vault.late):
+        scrub(path, vault)
+        kin = scrubbed_kin(kin, vault)
+    elif vault is None and book.exists():
+        notes = [*notes, Note("secrets", UNKNOWN, -1)]
+    recording = tapes.close(path, status, _counts, [*notes, *beside.notes], kin, beside.missing)
+    beside.remove()
+    if not beside.go_on:
+        book.unlink(missing_ok=True)
     return recording
 
 

@@ -23,8 +23,8 @@ from reenact.seams.patch import Patches
 from reenact.seams.system import made
 from reenact.tape.event import OUTPUTS, Snapshot, Start
 from reenact.tape.reader import folder_of
-from reenact.tape.redact import redact_content, secrets_of
 from reenact.tape.store import Store
+from reenact.tape.vault import Vault
 from reenact.tape.writer import TapeWriter
 
 GIVEN = "{program} was given the descriptor {descriptor}: what passes through it is not on tape"
@@ -46,20 +46,18 @@ def start(text: str) -> None:
 
 
 def _begin(invitation: Invitation, hash_seed: str) -> None:
-    secrets, run = secrets_of(os.environ), Path(invitation.tape)
-    words = [redact_content("", os.fsencode(word), secrets) for word in sys.orig_argv[1:]]
-    program = command.Command(sys.executable, *command.split(tuple(map(os.fsdecode, words))))
+    vault, run = Vault.handed(invitation.vault), Path(invitation.tape)
+    program = command.Command(sys.executable, *command.split(tuple(sys.orig_argv[1:])))
     run_id, tape = Store(folder_of(run)).new(program.name)
     seed_set = invitation.hash_seed is not None
     own = {"run_id": run_id, "name": program.name, "hash_seed": hash_seed, "hash_seed_set": seed_set}
-    manifest = world.inherited(parent.manifest_of(run), program, **own)
+    manifest = world.inherited(parent.manifest_of(run), program, vault, **own)
     if invitation.coerced:
         manifest.environment.pop("LC_CTYPE", None)
     first = [Start(manifests.encode(manifest))]
-    writer = TapeWriter.create(tape, run_id, program.name, manifest.started, first=first)
-    session = Session(plans.RECORD, writer, birth=Birth(invitation.lane, program.name, invitation.began))
+    writer = TapeWriter.create(tape, run_id, program.name, manifest.started, first=first, encode=vault.encode)
+    session = Session(plans.RECORD, writer, birth=Birth(invitation.lane, program.name, invitation.began), vault=vault)
     session.run_id = invitation.run
-    session.secrets = secrets
     session.side = SideTraffic(manifest.side_traffic)
     for descriptor in _inherited():
         session.note("child", GIVEN.format(program=program.name, descriptor=descriptor))

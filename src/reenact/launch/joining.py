@@ -23,6 +23,7 @@ from reenact.launch.fronts import Seen
 from reenact.launch.invitation import Env, Invitation, turned_off, why_not
 from reenact.launch.shell import Simple, Word
 from reenact.seams.system.joining import Joined, Start
+from reenact.tape.vault import Vault
 
 NOWHERE = (0, 0)  # where nobody sees what is written
 _DOORKEEPER = ("-E", "-P", "-m", "reenact.launch.doorkeeper")
@@ -36,11 +37,12 @@ MADE_ANYTHING = "what stands before it in its command line may make it another p
 class Inviting:
     """Of one run, whose tape is being written."""
 
-    def __init__(self, tape: Path, store: Path, run: str, began: int, *, deep: bool) -> None:
+    def __init__(self, tape: Path, store: Path, run: str, began: int, vault: Vault, *, deep: bool) -> None:
         self._tape = tape
         self._store = store
         self._run = run
         self._began = began
+        self._vault = vault
         self._deep = deep
 
     def __call__(self, start: Start, lanes: Iterator[str]) -> Joined:
@@ -57,7 +59,8 @@ class Inviting:
         """An invitation to that lane."""
         outputs = [identity(1), identity(2)]
         tape, store = str(self._tape), str(self._store)
-        return Invitation(__version__, tape, store, self._run, lane, self._began, outputs, deep=self._deep)
+        vault = self._vault.hand_on()
+        return Invitation(__version__, tape, store, self._run, lane, self._began, outputs, deep=self._deep, vault=vault)
 
 
 class _Edit(NamedTuple):

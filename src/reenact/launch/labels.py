@@ -12,7 +12,7 @@ from reenact.errors import UsageError
 from reenact.launch.manifest import Manifest
 from reenact.launch.settings import Settings
 from reenact.tape import labels
-from reenact.tape.redact import secrets_of
+from reenact.tape.vault import Vault
 
 SESSION, TAGS = "REENACT_SESSION", "REENACT_TAGS"
 
@@ -53,8 +53,7 @@ class Labels:
         """These, and those that are named nearer to the run: they count more."""
         return Labels(nearer.session or self.session, {**self.tags, **nearer.tags})
 
-    def on(self, manifest: Manifest) -> Manifest:
+    def on(self, manifest: Manifest, vault: Vault) -> Manifest:
         """The manifest with these, as they stand on tape."""
-        secrets = secrets_of(os.environ)
-        session = labels.session_id(self.session, secrets) if self.session else ""
-        return msgspec.structs.replace(manifest, session=session, tags=labels.tags_of(self.tags, secrets))
+        session = labels.session_id(self.session, vault.clean_text) if self.session else ""
+        return msgspec.structs.replace(manifest, session=session, tags=labels.tags_of(self.tags, vault.clean_text))

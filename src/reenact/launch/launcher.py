@@ -29,10 +29,13 @@ from reenact.launch.settings import Settings
 from reenact.launch.slip import Slip
 from reenact.launch.spec import CALL, SPEC, Report, Spec
 from reenact.launch.standstill import Standstill
+from reenact.tape import sealed
+from reenact.tape.contents import Contents
 from reenact.tape.event import LOCALS_SALT, UNKNOWN_STATUS, VISITED, Note, Start
 from reenact.tape.labels import rows
 from reenact.tape.reader import Recording
 from reenact.tape.store import Store
+from reenact.tape.vault import Vault
 from reenact.tape.writer import TapeWriter
 
 HOOK_MISSING = (
@@ -109,7 +112,7 @@ class Answers(msgspec.Struct, frozen=True):
     by_url: bool = False
 
 
-def record(
+def record(  # noqa: PLR0913  all that a recording may be
     command: Command,
     store: Store,
     name: str | None = None,
@@ -117,21 +120,27 @@ def record(
     deep: bool = False,
     labels: Labels | None = None,
     answers: Answers | None = None,
+    contents: Contents | None = None,
 ) -> tuple[int, Recording]:
     """Runs a program and records it; `deep` with digests of its variables. Its exit status, and its tape, closed.
 
-    `labels` are those that it begins with, if any; `answers` answer its HTTP in the place of the network.
+    `labels` are those that it begins with, if any; `answers` answer its HTTP in the place of the network; `contents`
+    finds what is to be redacted besides credentials.
 
     Raises:
         UsageError: it could not be recorded.
         TapeUnwrittenError: it has run, and its tape could not be closed.
     """
-    name = name or command.name
+    vault = Vault(contents=contents)
+    vault.learn_environment(os.environ)
+    name = vault.clean_text(name or command.name)
     settings = Settings.near(Path.cwd())
     boundaries, side_traffic = settings.boundaries, settings.side_traffic
     run_id, path = store.new(name)
-    manifest = (labels or Labels()).on(world.survey(command, run_id, name, boundaries, side_traffic))
-    writer = _begun(store, path, manifest)
+    vault.share(sealed.beside(path))
+    manifest = world.survey(command, run_id, name, vault, boundaries, side_traffic)
+    manifest = (labels or Labels()).on(manifest, vault)
+    writer = _begun(store, path, manifest, vault)
     slip = Slip.made()
     user_seed = os.environ.get("PYTHONHASHSEED")
     spec = Spec(
@@ -144,6 +153,7 @@ def record(
         side_traffic=side_traffic,
         deep=deep,
         slip=slip.path,
+        vault=vault.hand_on(),
     )
     if answers is not None:
         spec = msgspec.structs.replace(
@@ -167,7 +177,7 @@ def record(
         untold = slip.texts
         slip.close()
     try:
-        recording = closing.close(path, status, [Note("fault", text, -1) for text in untold])
+        recording = closing.close(path, status, [Note("fault", text, -1) for text in untold], vault)
     except TapeError as error:
         told = (text.rpartition("\n")[2] for text in untold)
         raise TapeUnwrittenError(". ".join((*told, str(error))), status) from error
@@ -177,11 +187,13 @@ def record(
     return status, recording
 
 
-def _begun(store: Store, path: Path, manifest: Manifest) -> TapeWriter:
+def _begun(store: Store, path: Path, manifest: Manifest, vault: Vault) -> TapeWriter:
     """The tape of a run that begins, which says what is run."""
     labels, first = rows(manifest.session, manifest.tags), [Start(manifests.encode(manifest))]
     try:
-        return TapeWriter.create(path, manifest.run_id, manifest.name, manifest.started, labels, first)
+        return TapeWriter.create(
+            path, manifest.run_id, manifest.name, manifest.started, labels, first, encode=vault.encode
+        )
     except (sqlite3.Error, OSError) as error:
         with contextlib.suppress(OSError):
             store.remove(path)

@@ -34,6 +34,7 @@ from reenact.seams.system.listings import hide
 from reenact.tape.event import Exited, Start
 from reenact.tape.reader import Recording, folder_of, read
 from reenact.tape.store import Store
+from reenact.tape.vault import Vault
 from reenact.tape.whole import every
 from reenact.tape.writer import TapeWriter
 
@@ -45,7 +46,8 @@ class Home(msgspec.Struct, frozen=True):
     """What a process hands on to those that it starts. `spec` is what the run was asked for.
 
     `tape` is the one beside which theirs are written, or (replay) from which they are replayed; `store` is the folder
-    of the run's, and `run` its id. `seed` is the hash seed of the run, `enclosed` what its replay has closed.
+    of the run's, and `run` its id. `seed` is the hash seed of the run, `enclosed` what its replay has closed;
+    `vault` is handed on.
     """
 
     spec: Spec
@@ -54,6 +56,7 @@ class Home(msgspec.Struct, frozen=True):
     run: str
     seed: str
     enclosed: Enclosed | None = None
+    vault: str = ""
 
     @property
     def replaying(self) -> bool:
@@ -76,7 +79,8 @@ class Offspring:
         self._lock = Lock.of(home.report(birth)) if home.replaying else None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _arrive, (msgspec.json.encode(self._home), *self._birth)
+        home = msgspec.structs.replace(self._home, vault=self._session.vault.hand_on())
+        return _arrive, (msgspec.json.encode(home), *self._birth)
 
     @contextlib.contextmanager
     def starting(self, descriptors: list[int]) -> Iterator[None]:
@@ -148,7 +152,7 @@ def _arrive(home: bytes, path: str, name: str, began: int) -> None:
 
 def _record_fresh(home: Home, birth: Birth) -> None:
     path, writer = _new_tape(home, birth)
-    session = Session(plans.RECORD, writer, birth=birth)
+    session = Session(plans.RECORD, writer, birth=birth, vault=Vault.handed(home.vault))
     session.run_id = home.run
     session.side = SideTraffic(home.spec.side_traffic)
     child.look(session, home.spec)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from reenact.launch import manifest as manifests
 from reenact.launch.manifest import Manifest
-from reenact.tape.close import faults_beside
+from reenact.tape.close import leave_faults
 from reenact.tape.event import Start
 from reenact.tape.reader import records
 
@@ -27,5 +27,5 @@ def faults_told(tape: Path, name: object) -> Iterator[None]:
     try:
         yield
     except Exception as error:  # noqa: BLE001
-        with contextlib.suppress(OSError), faults_beside(tape).open("a", encoding="utf-8") as file:
-            file.write(f"{name} is not on tape whole: {type(error).__name__}: {error}\n")
+        with contextlib.suppress(OSError):
+            leave_faults(tape, f"{name} is not on tape whole: {type(error).__name__}: {error}\n")

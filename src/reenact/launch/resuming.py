@@ -18,6 +18,7 @@ from reenact.launch.fate import Fate, parts_of
 from reenact.launch.manifest import Manifest
 from reenact.launch.settings import Settings
 from reenact.launch.spec import SPEC, Report, Spec
+from reenact.tape import sealed
 from reenact.tape.close import being_written
 from reenact.tape.continuing import continued
 from reenact.tape.event import Note, Start
@@ -25,6 +26,7 @@ from reenact.tape.journal import Piece
 from reenact.tape.labels import rows
 from reenact.tape.reader import RECORDING, Recording, records
 from reenact.tape.store import Store
+from reenact.tape.vault import Vault
 from reenact.tape.writer import TapeWriter
 
 ENDED = "{run} came to its end by itself ({how}): there is nothing to resume. Run it again with: reenact record"
@@ -78,7 +80,10 @@ def resume(recording: Recording, store: Store, settings: Settings, fates: Mappin
     env = _environment(manifest)
     for left in rewinding.interrupted(store):
         rewinding.undo(left)
+    vault = Vault()
+    vault.learn_environment(env)
     path, last = _begin(recording, manifest, store, fates)
+    vault.share(sealed.beside(path))
     files = rewinding.folder(path)
     with tempfile.TemporaryDirectory(prefix="reenact-") as folder:
         report = Path(folder) / "report.json"
@@ -93,6 +98,7 @@ def resume(recording: Recording, store: Store, settings: Settings, fates: Mappin
             terminal=manifest.terminal,
             boundaries=manifest.boundaries,
             side_traffic=manifest.side_traffic,
+            vault=vault.hand_on(),
         )
         env |= {"PYTHONHASHSEED": manifest.hash_seed, SPEC: msgspec.json.encode(spec).decode()}
         command = launcher.command_of(recording, manifest)
@@ -104,7 +110,7 @@ def resume(recording: Recording, store: Store, settings: Settings, fates: Mappin
             raise UsageError(launcher.NOT_STARTED.format(python=command.python, reason=reason)) from error
         found = running.report_of(report)
     if found.live:
-        return Resumed(status, found, closing.close(path, status))
+        return Resumed(status, found, closing.close(path, status, vault=vault))
     rewinding.undo(files)
     store.remove(path)
     return Resumed(status, found, None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +11,7 @@ from pathlib import Path
 from reenact.engine.dotted import named
 from reenact.errors import UsageError
 from reenact.launch.sampling import rate_of
+from reenact.tape.contents import Contents
 from reenact.tape.labels import tags_of
 
 _FILE = "pyproject.toml"
@@ -76,6 +77,25 @@ class Settings:
         for text in given:
             Pattern.parse(text)
         return [*PATTERNS, *given]
+
+    @property
+    def contents(self) -> Contents | None:
+        """What is to be redacted besides credentials; None for nothing.
+
+        Raises:
+            UsageError: one of the patterns is none.
+        """
+        return self.redacting()
+
+    def redacting(self, patterns: Sequence[str] = (), *, pii: bool = False) -> Contents | None:
+        """As `contents`, with more of them."""
+        given, persons = self.table.get("redact", []), self.table.get("redact-pii", False)
+        if not isinstance(given, list) or not all(isinstance(pattern, str) for pattern in given):
+            raise UsageError(f"[tool.reenact] redact must be a list of regular expressions, and is {given!r}")
+        if not isinstance(persons, bool):
+            raise UsageError(f"[tool.reenact] redact-pii must be true or false, and is {persons!r}")
+        found, pii = [*given, *patterns], pii or persons
+        return Contents(found, pii=pii) if found or pii else None
 
     @property
     def tags(self) -> dict[str, str]:

@@ -26,7 +26,7 @@ CLOSED = "REENACT_CLOSED"
 class Spec(msgspec.Struct, frozen=True):
     """What is asked of the process. `tape` is written to or read from; `report` is where a replay reports.
 
-    `process` is the lane of the process of that run that is replayed.
+    `process` is the lane of the process of that run that is replayed; `vault` is handed on to a recording.
     `deep`: the agent's variables count, too. `settings` is the table [tool.reenact] as JSON, and `project` the folder
     that it is from, if any; `boundaries` are functions that are tools, `side_traffic` the patterns of requests that are
     no part of the run. To record may be to answer HTTP from the imported run on the tape `answers`, `by_url` whatever
@@ -52,6 +52,7 @@ class Spec(msgspec.Struct, frozen=True):
     by_url: bool = False
     schedule: Schedule | None = None
     slip: str = ""
+    vault: str = ""
 
 
 class Report(msgspec.Struct):

@@ -21,10 +21,9 @@ from reenact.seams.patch import Patches
 from reenact.seams.system import overlays
 from reenact.seams.system.files import Served
 from reenact.seams.system.listings import hide, is_hidden
-from reenact.seams.system.states import MACHINE, content_of, left_at, link_at
+from reenact.seams.system.states import MACHINE, Clean, content_of, left_at, link_at
 from reenact.tape.event import Left, Saw, Sight
 from reenact.tape.reader import Recording
-from reenact.tape.redact import secrets_of
 from reenact.tape.whole import every
 
 _SCRATCH, _COPIES = "scratch", "copies"
@@ -152,14 +151,14 @@ class Workspace:
         self._names[folder] = set(names)
         _put_names(Path(folder), before, names, self._before)
 
-    def differences(self) -> Iterable[Divergence]:
+    def differences(self, clean: Clean) -> Iterable[Divergence]:
         """Where the replay leaves other files behind than the recorded run."""
         if isinstance(self._closed, _Shared):
             return
         for path, left in self._tape.left.items():
             if not _is_path(path):
                 continue
-            now = left_at(path, secrets_of(os.environ))
+            now = left_at(path, clean)
             if (now.kind, now.digest) != (left.kind, left.digest):
                 yield Divergence(What.FILE, self._tape.main, expected=_told(left), actual=_told(now))
 
@@ -313,7 +312,7 @@ def _told(left: Left) -> Datum:
 
 def _digest(path: str) -> bytes:
     try:
-        return content_of(path, secrets_of(os.environ))[0]
+        return content_of(path)[0]
     except OSError:
         return b""
 

@@ -18,7 +18,9 @@ from reenact import __version__, _real
 from reenact.launch import interpreter, seed
 from reenact.launch.command import Command
 from reenact.launch.manifest import Machine, Manifest
-from reenact.tape.redact import PLACEHOLDER, is_secret_name, redact_value
+from reenact.tape import nature
+from reenact.tape.redact import PLACEHOLDER, is_secret_name
+from reenact.tape.vault import Vault
 
 _OURS = "REENACT_"
 _MAX_DIFF = 1 << 20
@@ -26,11 +28,17 @@ _OWN = "reenact"
 
 
 def survey(
-    command: Command, run_id: str, name: str, boundaries: Iterable[str] = (), side_traffic: Iterable[str] = ()
+    command: Command,
+    run_id: str,
+    name: str,
+    vault: Vault,
+    boundaries: Iterable[str] = (),
+    side_traffic: Iterable[str] = (),
 ) -> Manifest:
-    """The manifest of a run that is about to start."""
+    """The manifest of a run that is about to start, whose secrets the `vault` knows from then on."""
     commit, diff = _git(Path.cwd())
-    environment, secrets = _environment()
+    environment, secrets = _environment(vault, tell=False)
+    vault.learn(nature.of_arguments(command.target), nature.is_long)
     runs_it = interpreter.of(command.python)
     return Manifest(
         run_id=run_id,
@@ -58,9 +66,10 @@ def survey(
     )
 
 
-def inherited(run: Manifest, command: Command, **own: Any) -> Manifest:
+def inherited(run: Manifest, command: Command, vault: Vault, **own: Any) -> Manifest:
     """The manifest of this process, which a run has started: what it has of its own, and the rest as that has it."""
-    environment, secrets = _environment()
+    environment, secrets = _environment(vault, tell=True)
+    vault.learn(nature.of_arguments(command.target), nature.is_long)
     same_packages = Path(command.python).parent == Path(run.executable).parent
     return msgspec.structs.replace(
         run,
@@ -83,11 +92,15 @@ def inherited(run: Manifest, command: Command, **own: Any) -> Manifest:
     )
 
 
-def _environment() -> tuple[dict[str, str], list[str]]:
-    """What of the environment of this process goes on tape: variables, and the names of those that are secret."""
+def _environment(vault: Vault, *, tell: bool) -> tuple[dict[str, str], list[str]]:
+    """The environment of this process as it goes on tape, and the names of the variables that are secret in it."""
     found = {key: value for key, value in os.environ.items() if not key.startswith(_OURS)}
+    vault.learn_environment(found, tell=tell)
     secrets = sorted(key for key in found if is_secret_name(key))
-    return {key: redact_value(value) for key, value in found.items() if key not in secrets}, secrets
+    shown = {
+        key: vault.stands_for(value) if key in secrets else vault.clean_text(value) for key, value in found.items()
+    }
+    return shown, secrets
 
 
 def _machine() -> Machine:
@@ -99,8 +112,8 @@ def _machine() -> Machine:
 
 
 def environment_for(manifest: Manifest) -> dict[str, str]:
-    """The environment of a replay: as it was, with placeholders where secrets were."""
-    return {**manifest.environment, **dict.fromkeys(manifest.secrets, PLACEHOLDER)}
+    """The environment of a replay: as it was, with what stands for secrets in their place."""
+    return {**dict.fromkeys(manifest.secrets, PLACEHOLDER), **manifest.environment}
 
 
 def python_for(manifest: Manifest) -> str:

@@ -37,6 +37,10 @@ REDIRECTED: Final = (
     "redirected in Python to copies: C code that opens paths itself is not led there, and what Python sees of it that "
     "would change a file is refused"
 )
+REDACTED: Final = (
+    "{count} redacted in what the program was given (--redact, --redact-pii): a replay gives it something of the same "
+    "length, so it may go another way, and nobody can say that it is bit-exact. The tape is evidence of the rest"
+)
 _LISTED: Final = 6
 _KINDS: Final = {
     "http": "HTTP exchange",
@@ -55,6 +59,7 @@ class Verdict(StrEnum):
     VERIFIED = "verified"  # everything on tape was asked and answered, byte for byte
     CUT = "verified-until-cut"  # the same, of a recording whose process was killed: up to that moment
     DIVERGED = "diverged"  # there is a difference, or the replay did not come to its end
+    FORENSIC = "forensic-only"  # no difference, but contents were redacted in what the program was given
     UNVERIFIED = "unverified"  # no difference was seen, but a fault in reenact itself may have hidden one
 
 
@@ -113,6 +118,8 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     what was found missing at the end. `finished` is false when the replay was gone before it could report: then it has
     counted up to that moment, and calls that it did not make are not among the `divergences`. All numbers are of the
     run and of the `processes` that it has started together. `network` and `files` say how these were closed.
+    `redacted` are the texts on tape in the place of secrets, which are compared by their length and place;
+    `redacted_contents` counts what came to the program and was redacted by a pattern: a replay gives it something else.
     `side_traffic` counts, by host, the recorded requests that are no part of the run. `faults` are reenact's own, in
     the replay. `variables` is what was compared of the variables with --deep, else null. Durations are seconds.
     """
@@ -147,6 +154,8 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     normalizers: list[str]
     faults: list[str]
     variables: Compared | None = None
+    redacted: int = 0
+    redacted_contents: int = 0
     recorded_seconds: float
     replayed_seconds: float
     divergences: list[Divergence]
@@ -189,6 +198,8 @@ def certify(replayed: Replayed, normalizers: Sequence[Normalizer] = SHIPPED) -> 
         normalizers=[rule.name for rule in normalizers if rule.name not in SHIPPED_NAMES],
         faults=[fault for one in reports for fault in one.faults],
         variables=report.variables,
+        redacted=len({one for each in every(recording) for one in each.placeholders}),
+        redacted_contents=sum(each.lost for each in every(recording)),
         recorded_seconds=lasted(recording) / 1e9,
         replayed_seconds=replayed.took / 1e9,
         divergences=list(found),
@@ -205,6 +216,8 @@ def _verdict(recording: Recording, found: Sequence[Divergence], reports: Iterabl
         return Verdict.DIVERGED
     if any(report.faults for report in reports):
         return Verdict.UNVERIFIED
+    if any(each.lost for each in every(recording)):
+        return Verdict.FORENSIC
     return Verdict.VERIFIED if recording.closed_by_itself else Verdict.CUT
 
 
@@ -288,13 +301,17 @@ def line(certificate: Certificate) -> str:
     """The certificate of a replay that met no difference, in one line."""
     cut = ", up to where its recording was cut" if certificate.verdict is Verdict.CUT else ""
     took = _seconds(certificate.replayed_seconds)
-    return f"reenact: replayed {plain(certificate.run)} offline{cut}: {_identical(certificate)}, in {took}"
+    told = f"reenact: replayed {plain(certificate.run)} offline{cut}: {_identical(certificate)}, in {took}"
+    if certificate.verdict is Verdict.FORENSIC:
+        told += f"\nreenact: forensic-only: {REDACTED.format(count=counted(certificate.redacted_contents, 'content'))}"
+    return told
 
 
 _HEADLINES: Final = {
     Verdict.VERIFIED: ("VERIFIED", "run again offline, the same to the byte"),
     Verdict.CUT: ("VERIFIED UP TO THE CUT", "the same to the byte up to where its recording ends"),
     Verdict.UNVERIFIED: ("NOT VERIFIED", "no difference was seen, but reenact itself failed and may have missed one"),
+    Verdict.FORENSIC: ("FORENSIC ONLY", "the same as on tape, which is not all that the program was given"),
     Verdict.DIVERGED: ("DIVERGED", ""),
 }
 
@@ -422,6 +439,8 @@ def _caveats(certificate: Certificate) -> Iterator[Fact]:
     """What a reader should know before relying on it."""
     if certificate.incomplete:
         yield "incomplete", certificate.incomplete
+    if certificate.redacted_contents:
+        yield "redacted", [REDACTED.format(count=counted(certificate.redacted_contents, "content"))]
     if certificate.not_replayed:
         yield "not replayed", certificate.not_replayed
     if certificate.drifts:
@@ -456,6 +475,11 @@ def _details(certificate: Certificate) -> Iterator[Fact]:
     yield "packages", [", ".join(f"{name} {version}" for name, version in certificate.packages.items())]
     if certificate.placeholders:
         yield "credentials", [f"placeholders for {', '.join(certificate.placeholders)}"]
+    if certificate.redacted:
+        yield (
+            "secrets",
+            [f"{counted(certificate.redacted, 'text')} on tape in their place, compared by length and place"],
+        )
     yield "tape", [f"sha256 {certificate.tape.digest}, {counted(certificate.tape.pieces, 'piece')}"]
     yield (
         "not covered",

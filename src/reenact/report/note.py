@@ -28,6 +28,7 @@ MEANING: Final[Mapping[str, str]] = {
     "resumed": "the continuation of another run",
     "import": "imported from another tool",
     "answered": "not from the models and servers themselves",
+    "secrets": "what may be on tape and should not be",
 }
 
 

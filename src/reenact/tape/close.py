@@ -19,6 +19,7 @@ from reenact.tape.journal import ClosePacker, Piece, stretches, unpack
 from reenact.tape.reader import RECORDING, Event, Recording, outline
 from reenact.tape.replacing import replacing
 from reenact.tape.whole import whole
+from reenact.tape.writer import private
 
 Count = Callable[[Recording], Mapping[str, int]]
 
@@ -90,6 +91,14 @@ def close(
 def faults_beside(path: Path) -> Path:
     """Where a recorder leaves what went wrong when it could not say so on the tape itself."""
     return path.with_name(path.name + "-faults")
+
+
+def leave_faults(path: Path, text: str) -> None:
+    """Adds to what is left there."""
+    beside = faults_beside(path)
+    private(beside)
+    with beside.open("a", encoding="utf-8") as file:
+        file.write(text)
 
 
 def being_written(path: Path) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator
+from typing import Protocol
 
 from reenact.errors import TapeCorruptError
 from reenact.tape.event import Delta
@@ -16,6 +17,18 @@ MAX_BASES = 16
 MAX_BASE_BYTES = 64 * 1024 * 1024
 MIN_SHARED = 64
 _AT_ONCE = 4096  # bytes of which the first that differs is found by arithmetic, in one step
+
+
+class Secrets(Protocol):
+    """Who knows where in a text secrets stand, see `vault.Vault`. `longest` is the length of the longest of them."""
+
+    longest: int
+
+    def spans(self, data: bytes) -> list[tuple[int, int]]:
+        """Where they begin and end."""
+
+    def holds(self, data: bytes) -> bool:
+        """Whether there is one in it."""
 
 
 class Bodies:
@@ -31,8 +44,11 @@ class Bodies:
         self._tails: dict[int, int] = {}
         self._bytes = 0
 
-    def shrink(self, event: int, body: bytes, near: int) -> Delta:
-        """The body as a delta to a similar recent one; `near` is the event to try first (-1: none)."""
+    def shrink(self, event: int, body: bytes, near: int, secrets: Secrets | None = None) -> Delta:
+        """The body as a delta to a similar recent one; `near` is the event to try first (-1: none).
+
+        What is taken over ends at none of the `secrets`: on tape something else stands in their place, as a whole.
+        """
         body = bytes(body)  # of a subclass, whose methods need not be these
         best, prefix = -1, MIN_SHARED - 1
         for candidate in self._candidates(near):
@@ -44,6 +60,8 @@ class Bodies:
         delta = Delta(-1, 0, 0, body)
         if best >= 0:
             suffix = _shared_suffix(self._bases[best], body, prefix, self._tails.get(best, 0))
+            if secrets is not None and secrets.longest:
+                prefix, suffix = _around_secrets(self._bases[best], body, prefix, suffix, secrets)
             delta = Delta(best, prefix, suffix, body[prefix : len(body) - suffix])
             self._tails[event] = suffix
             if best == near and (prefix + suffix) * 8 > len(self._bases[best]) * 7:
@@ -132,3 +150,31 @@ def _shared_suffix(old: bytes, new: bytes, prefix: int, tail: int) -> int:
         new[len(new) - high : len(new) - low]
     )
     return low + ((differing & -differing).bit_length() - 1) // 8 if differing else high
+
+
+def _edges(old: bytes, new: bytes, prefix: int, suffix: int, reach: int) -> Iterator[bytes]:
+    """What stands where the new body takes over from the old one, and where it ends to: of both."""
+    for text in (old, new):
+        yield text[max(0, prefix - reach) : prefix + reach]
+        yield text[max(0, len(text) - suffix - reach) : len(text) - suffix + reach]
+
+
+def _around_secrets(old: bytes, new: bytes, prefix: int, suffix: int, secrets: Secrets) -> tuple[int, int]:
+    """Prefix and suffix, shortened where one of them would end within a secret of the old body or of the new one."""
+    reach = secrets.longest
+    if not secrets.holds(b"\0".join(_edges(old, new, prefix, suffix, reach))):
+        return prefix, suffix
+    while True:
+        before = prefix, suffix
+        for text in (old, new):
+            first = max(0, prefix - reach)
+            for start, end in secrets.spans(text[first : prefix + reach]):
+                if start < prefix - first < end:
+                    prefix = first + start
+            first = max(0, len(text) - suffix - reach)
+            cut = len(text) - suffix - first
+            for start, end in secrets.spans(text[first : len(text) - suffix + reach]):
+                if start < cut < end:
+                    suffix = max(0, len(text) - first - end)
+        if (prefix, suffix) == before:
+            return before

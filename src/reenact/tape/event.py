@@ -444,6 +444,17 @@ class Slice(Record, frozen=True, array_like=True, tag=32):
     data: bytes
 
 
+class Redacted(Record, frozen=True, array_like=True, tag=28):
+    """What stands on this tape in the place of secrets, each as long as its secret, in every form that it has here.
+
+    `lost` counts those of which a replayed program gets what stands for them, and may look at what they said: contents
+    that were redacted by a pattern in what came from outside.
+    """
+
+    placeholders: list[bytes]
+    lost: int = 0
+
+
 AnyRecord = (
     Start
     | LaneBorn
@@ -474,4 +485,5 @@ AnyRecord = (
     | Kin
     | Again
     | Slice
+    | Redacted
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, get_args
 
 import msgspec
@@ -74,10 +74,11 @@ class Packer:
         self._next_id = next_id
         self._segment = segment
         self.chain = chain
+        self.encode: Callable[[Sequence[AnyRecord]], bytes] = encode
 
-    def pack(self, records: Sequence[AnyRecord]) -> Piece:
-        """The records as the next piece."""
-        raw = _encode(records)
+    def pack(self, records: Sequence[AnyRecord], *, plainly: bool = False) -> Piece:
+        """The records as the next piece; `plainly`: as they are."""
+        raw = encode(records) if plainly else self.encode(records)
         return self._piece(_stored(raw) if len(raw) <= STORED_BYTES else zstandard.compress(raw, _LEVEL), ends=True)
 
     def _piece(self, data: bytes, *, ends: bool) -> Piece:
@@ -100,9 +101,10 @@ class ClosePacker(Packer):
         self._frame = self._compressor.compressobj()
         self._frame_bytes = 0
 
-    def pack(self, records: Sequence[AnyRecord]) -> Piece:
+    def pack(self, records: Sequence[AnyRecord], *, plainly: bool = True) -> Piece:
         """The records as the next piece. It can be read without a later one, but not without those before it."""
-        raw = _encode(records)
+        del plainly
+        raw = encode(records)
         self._frame_bytes += len(raw)
         full = self._frame_bytes > SEGMENT_BYTES
         mode = zstandard.COMPRESSOBJ_FLUSH_FINISH if full else zstandard.COMPRESSOBJ_FLUSH_BLOCK
@@ -118,7 +120,8 @@ def _stored(raw: bytes) -> bytes:
     return b"".join((_STORED, size.to_bytes(4, "little"), (size << 3 | 1).to_bytes(3, "little"), raw))
 
 
-def _encode(records: Sequence[AnyRecord]) -> bytes:
+def encode(records: Sequence[AnyRecord]) -> bytes:
+    """The records as a msgpack array."""
     try:
         return _encoder.encode(records)
     except (UnicodeEncodeError, OverflowError, TypeError):
@@ -200,7 +203,7 @@ def _decoded(raw: bytes) -> list[AnyRecord]:
 def fold(lane: str, name: str, batches: Iterable[Sequence[AnyRecord]]) -> Iterator[Kin]:
     """The journal of a process as records of the journal of the run that started it."""
     for stretch in stretches(batches):
-        yield Kin(lane, name, _encode(stretch))
+        yield Kin(lane, name, encode(stretch))
 
 
 def unfold(kin: Kin, allowance: Allowance) -> list[AnyRecord]:
@@ -225,6 +228,19 @@ def sliced(records: Iterable[AnyRecord]) -> Iterator[list[AnyRecord]]:
         for at in range(0, last, LONG_BYTES):
             yield [Slice(data[at : at + LONG_BYTES])]  # type: ignore[arg-type]  # msgspec writes it as it does bytes
         yield [with_data(record, data[last:]) if last else record]
+
+
+def assembled(records: Iterable[AnyRecord]) -> Iterator[AnyRecord]:
+    """The inverse of `sliced`."""
+    slices: list[bytes] = []
+    for record in records:
+        if isinstance(record, Slice):
+            slices.append(record.data)
+        elif slices and (data := data_of(record)):
+            yield with_data(record, b"".join([*slices, data]))
+            slices = []
+        else:
+            yield record
 
 
 def data_of(record: AnyRecord) -> bytes:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from reenact.errors import UsageError
-from reenact.tape.redact import PLACEHOLDER, is_credential_name, redact_text
+from reenact.tape.redact import PLACEHOLDER, is_credential_name, redact_urls
 
 Scalar = str | int | float | bool | None
 
@@ -18,15 +18,18 @@ _LONGEST_VALUE: Final = 1000  # of an attribute
 _NUMBERS: Final = range(-(2**63), 2**64)  # what msgpack holds
 
 
-def text_of(text: str, secrets: Iterable[bytes], longest: int = _LONGEST) -> str:
+Clean = Callable[[str], str]
+
+
+def text_of(text: str, clean: Clean = str, longest: int = _LONGEST) -> str:
     """A text as it stands on tape: without secrets, and cut where it is too long."""
-    kept = redact_text(text, secrets)
+    kept = redact_urls(clean(text))
     if not kept.isascii():
         kept = kept.encode("utf-8", "backslashreplace").decode()
     return kept if len(kept) <= longest else f"{kept[: longest - 1]}…"
 
 
-def attribute(name: str, value: object, secrets: Iterable[bytes]) -> Scalar:
+def attribute(name: str, value: object, clean: Clean = str) -> Scalar:
     """The value of an attribute as it stands on tape.
 
     Raises:
@@ -37,16 +40,16 @@ def attribute(name: str, value: object, secrets: Iterable[bytes]) -> Scalar:
         return value
     if issubclass(kind, str):
         text = str.__str__(value)
-        return PLACEHOLDER if text and is_credential_name(name) else text_of(text, secrets, _LONGEST_VALUE)
+        return PLACEHOLDER if text and is_credential_name(name) else text_of(text, clean, _LONGEST_VALUE)
     if issubclass(kind, int):
         number = int.__index__(value)  # type: ignore[arg-type]
-        return number if number in _NUMBERS else text_of(hex(number), (), _LONGEST_VALUE)
+        return number if number in _NUMBERS else text_of(hex(number), longest=_LONGEST_VALUE)
     if issubclass(kind, float):
         return float.__float__(value)  # type: ignore[arg-type]
     raise TypeError(f"is a {kind.__qualname__}, and no text, number or truth value")
 
 
-def session_id(given: object, secrets: Iterable[bytes] = ()) -> str:
+def session_id(given: object, clean: Clean = str) -> str:
     """The id of a session as it stands on tape: a text, or the text of a number or a UUID.
 
     Raises:
@@ -55,10 +58,10 @@ def session_id(given: object, secrets: Iterable[bytes] = ()) -> str:
     text = str(given) if type(given) is int or _is_uuid(given) else _plain(given)
     if text is None or not text.strip() or not text.isprintable() or len(text) > _LONGEST:
         raise UsageError(f"a session is a text of 1 to {_LONGEST} printable letters, and not {_shown(given)}")
-    return text_of(text, secrets)
+    return text_of(text, clean)
 
 
-def tags_of(given: object, secrets: Iterable[bytes] = ()) -> dict[str, str]:
+def tags_of(given: object, clean: Clean = str) -> dict[str, str]:
     """Tags as they stand on tape, by their keys: of a mapping, or of keys alone, whose values are empty.
 
     Raises:
@@ -70,7 +73,7 @@ def tags_of(given: object, secrets: Iterable[bytes] = ()) -> dict[str, str]:
         pairs = [(key, "") for key in given]
     else:
         raise UsageError(f"tags are given by their keys, as {{'env': 'prod'}}, and not as {_shown(given)}")
-    return dict(tag_of(key, value, secrets) for key, value in pairs)
+    return dict(tag_of(key, value, clean) for key, value in pairs)
 
 
 def parsed(texts: Iterable[str]) -> dict[str, str]:
@@ -105,7 +108,7 @@ def of_rows(rows: Mapping[str, str | int]) -> tuple[str, dict[str, str]]:
     return str(rows.get("session", "")), told
 
 
-def tag_of(key: object, value: object, secrets: Iterable[bytes] = ()) -> tuple[str, str]:
+def tag_of(key: object, value: object, clean: Clean = str) -> tuple[str, str]:
     """One tag as it stands on tape.
 
     Raises:
@@ -120,7 +123,7 @@ def tag_of(key: object, value: object, secrets: Iterable[bytes] = ()) -> tuple[s
             f"the value of tag {name} is a number, a truth value or up to {_LONGEST} printable letters, "
             f"and not {_shown(value)}"
         )
-    return name, str(attribute(name, text, secrets))
+    return name, str(attribute(name, text, clean))
 
 
 def _plain(given: object) -> str | None:

@@ -136,6 +136,7 @@ class Recording(Struct):
     `session` and `tags` are what the program said of itself while it ran; those that it began with are in the manifest.
     `joined` are the Pythons that record themselves, by the event that started them; `ends` are their exit
     statuses, by lane. `seal` is that of a closed tape.
+    `placeholders` stand for secrets; `lost` counts contents that were redacted in what came from outside.
     `kin` are the journals of the processes that it has started, by the paths of their main lanes, see `processes`.
     """
 
@@ -164,6 +165,8 @@ class Recording(Struct):
     ends: dict[str, int] = field(default_factory=dict)
     kin: dict[str, list[ev.Kin]] = field(default_factory=dict)
     again: dict[str, dict[int, ev.Saw]] = field(default_factory=dict)
+    placeholders: set[bytes] = field(default_factory=set)
+    lost: int = 0
     ended: ev.Ended | None = None
     status: int | None = None
     digest: bytes = GENESIS
@@ -619,6 +622,9 @@ class _Builder:
                     recording.ends[record.lane] = status
                 case ev.Kin():
                     recording.kin.setdefault(record.lane, []).append(record)
+                case ev.Redacted():
+                    recording.placeholders.update(record.placeholders)
+                    recording.lost += record.lost
                 case ev.Ended():
                     if record.error is not None:
                         _check_depth(record.error)

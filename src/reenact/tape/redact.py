@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache, lru_cache
 from pathlib import PurePath
 from urllib.parse import quote_plus, unquote_plus, urlsplit, urlunsplit
@@ -68,7 +67,6 @@ _SECRET_WORD = re.compile(r"(^|_)(key|token|auth|authorization|cookie|pin|pwd|ds
 _LONGEST_NAME = 80
 _USER_IN_URL = re.compile(r"(?<=://)[^/\s@]+(?=@)")
 _URL = re.compile(r"\w+://[^\s\"'<>]+")
-_LEAST_SECRET = 8  # bytes: a shorter value stands in many a file without being one
 _SECRET_FILE = re.compile(
     r"^(\.env(\..+)?|.+\.env|.*credentials?(\.(json|ini|toml|ya?ml|db))?|.*secrets?(\.(json|ini|toml|ya?ml|env))?"
     r"|\.?netrc|_netrc|\.pypirc|\.npmrc|\.git-credentials|\.pgpass|auth\.json|.*tokens?(\.(json|txt))?|hosts\.yml"
@@ -76,13 +74,13 @@ _SECRET_FILE = re.compile(
     re.IGNORECASE,
 )
 _SECRET_FOLDERS = frozenset({".aws", ".azure", ".docker", ".gnupg", ".kube", ".ssh", "gcloud", "secrets"})
-_NAMED_VALUE = re.compile(
+NAMED_VALUE = re.compile(
     rb"""(?P<name>[\w.-]+)(?P<between>["']?[ \t]*[:=][ \t]*|(?<=password)[ \t]+)"""
     rb"""(?:"(?P<double>(?:\\.|[^"\\])*)"|'(?P<single>[^'\n]*)'|(?P<bare>[^\s"'#,{}\[\]]+))""",
     re.IGNORECASE,
 )
 _ADDRESS = re.compile(rb"https?://[^@?]*$")
-_PRIVATE_KEY = re.compile(rb"(?<=PRIVATE KEY-----)(\r?\n).*?(?=\r?\n-----END )", re.DOTALL)
+PRIVATE_KEY = re.compile(rb"(?<=PRIVATE KEY-----)(\r?\n).*?(?=\r?\n-----END )", re.DOTALL)
 _WORD = re.compile(rb"[^\s\"',:={}\[\]]{8,}")
 
 
@@ -99,19 +97,29 @@ def is_secret_header(name: str) -> bool:
     return named and not lowered.endswith(_NO_SECRET_HEADERS)
 
 
+def is_telling(url: str) -> bool:
+    """Whether there may be a credential in a URL."""
+    return "?" in url or "@" in url
+
+
 def redact_url(url: str) -> str:
     """The URL without a password and with the values of secret query parameters replaced."""
-    if "?" not in url and "@" not in url:
+    if not is_telling(url):
         return url
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
     netloc = f"{quote_plus(REDACTED)}@{host}" if "@" in parts.netloc else host
     pairs = [pair.partition("=") for pair in parts.query.split("&")] if parts.query else []
     query = "&".join(
-        f"{name}={quote_plus(REDACTED)}" if unquote_plus(name).lower() in _SECRET_QUERY else name + equals + value
+        f"{name}={quote_plus(REDACTED)}" if is_secret_query(unquote_plus(name).lower()) else name + equals + value
         for name, equals, value in pairs
     )
     return urlunsplit((parts.scheme, netloc, parts.path, query, parts.fragment))
+
+
+def is_secret_query(lowered: str) -> bool:
+    """Whether a query parameter of this lower-case name holds a credential."""
+    return lowered in _SECRET_QUERY
 
 
 def is_secret_name(name: str) -> bool:
@@ -142,10 +150,8 @@ def redact_value(value: str) -> str:
     return _USER_IN_URL.sub(PLACEHOLDER, value)
 
 
-def redact_text(text: str, secrets: Iterable[bytes]) -> str:
-    """A text without these secrets, and without what is one in a URL."""
-    for secret in secrets:
-        text = text.replace(os.fsdecode(secret), PLACEHOLDER)
+def redact_urls(text: str) -> str:
+    """A text without what is a credential in a URL."""
     return _URL.sub(_redacted_url, text) if "://" in text else text
 
 
@@ -156,12 +162,6 @@ def _redacted_url(match: re.Match[str]) -> str:
         return redact_value(match[0])
 
 
-def secrets_of(environment: Mapping[str, str]) -> tuple[bytes, ...]:
-    """The secret values of an environment, the longest first: one may be a part of another."""
-    values = {os.fsencode(value) for name, value in environment.items() if is_secret_name(name)}
-    return tuple(sorted((value for value in values if len(value) >= _LEAST_SECRET), key=len, reverse=True))
-
-
 @cache
 def is_secret_file(path: str) -> bool:
     """Whether a file of this name holds credentials."""
@@ -169,19 +169,16 @@ def is_secret_file(path: str) -> bool:
     return _SECRET_FILE.match(pure.name) is not None or not _SECRET_FOLDERS.isdisjoint(pure.parts[:-1])
 
 
-def redact_content(path: str, content: bytes, secrets: Iterable[bytes]) -> bytes:
-    """What a file holds without credentials, in a form that programs still read. What is redacted stays as it is.
+def redact_file(path: str, content: bytes) -> bytes:
+    """What a file holds without the values in it that its name says are credentials; any other file as it is.
 
-    `secrets` are replaced wherever they stand. In a file whose name says that it holds credentials, so are the values
-    that have a secret name; where there is none, every word that is long enough to be one.
+    They are those that have a secret name; where there is none, every word that is long enough to be one.
     """
     placeholder = PLACEHOLDER.encode()
-    for secret in secrets:
-        content = content.replace(secret, placeholder)
     if not is_secret_file(path):
         return content
     if b"-----BEGIN " in content:
-        return _PRIVATE_KEY.sub(lambda match: match[1] + placeholder, content)
+        return PRIVATE_KEY.sub(lambda match: match[1] + placeholder, content)
     found = 0
 
     def replaced(match: re.Match[bytes]) -> bytes:
@@ -194,5 +191,5 @@ def redact_content(path: str, content: bytes, secrets: Iterable[bytes]) -> bytes
         quote = b'"' if match["double"] is not None else b"'" if match["single"] is not None else b""
         return match["name"] + match["between"] + quote + placeholder + quote
 
-    redacted = _NAMED_VALUE.sub(replaced, content)
+    redacted = NAMED_VALUE.sub(replaced, content)
     return redacted if found else _WORD.sub(placeholder, content)

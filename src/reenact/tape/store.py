@@ -43,7 +43,7 @@ class Store(msgspec.Struct, frozen=True):
         """
         slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40] or "run"
         try:
-            disk.make_folder(self.root)
+            disk.make_folder(self.root, 0o700)
             for attempt in range(_TRIES):
                 run_id = f"{slug}-{_real.urandom(_ID_BYTES + attempt // 16).hex()}"
                 path = self.path(run_id)
@@ -141,5 +141,5 @@ def being_made(tape: Path) -> Path:
 
 def _files(tape: Path) -> list[Path]:
     """A tape and what may be beside it; what SQLite keeps there would be taken for another tape's of that name."""
-    beside = [tape.with_name(tape.name + extra) for extra in ("-wal", "-shm", "-journal", "-faults")]
+    beside = [tape.with_name(tape.name + extra) for extra in ("-wal", "-shm", "-journal", "-faults", "-secrets")]
     return [tape, being_made(tape), *beside]

@@ -5,17 +5,17 @@ from __future__ import annotations
 import ctypes
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, Protocol
 
 from reenact import _real
 from reenact.errors import TapeUnwrittenError
 from reenact.tape import descriptors, disk, schema
 from reenact.tape.event import AnyRecord
-from reenact.tape.journal import Packer, Piece, sliced, stretches
+from reenact.tape.journal import Packer, Piece, encode, sliced, stretches
 from reenact.tape.journal import weight as weight_of
 from reenact.tape.store import being_made
 
@@ -24,6 +24,18 @@ _MOST_UNWRITTEN, _MOST_COMMITS_UNWRITTEN = 64 * 1024 * 1024, 1000  # what cannot
 _SPILL_RECORDS = 4096
 _INSERT = "INSERT INTO piece VALUES (?, ?, ?, ?)"
 _ROOM_BYTES = 1 << 20
+
+Encode = Callable[[Sequence[AnyRecord]], bytes]
+
+
+class Protector(Protocol):
+    """Who knows what must not be written, see `vault.Vault`."""
+
+    def encode(self, records: Sequence[AnyRecord]) -> bytes:
+        """The records as they are written."""
+
+    def cleaned(self, records: Sequence[AnyRecord]) -> Sequence[AnyRecord]:
+        """The same as records."""
 
 
 class TapeWriter:
@@ -44,12 +56,13 @@ class TapeWriter:
         self._forsaken = False
         self.first: Piece | None = None
         self._files: descriptors.Files | None = None
+        self._cleaned: Callable[[Sequence[AnyRecord]], Sequence[AnyRecord]] = lambda records: records
         self.commits = 0
         self.weight = 0
         self.append = self._pending.append  # as `add`, where a commit is due before memory is
 
     @classmethod
-    def create(
+    def create(  # noqa: PLR0913  what a tape is from its first moment on
         cls,
         path: Path,
         run_id: str,
@@ -57,15 +70,20 @@ class TapeWriter:
         started: int,
         labels: Mapping[str, str | int] = {},
         first: Sequence[AnyRecord] = (),
+        *,
+        encode: Encode = encode,
     ) -> TapeWriter:
         """A new tape at `path`: it is there with all of this, or not at all. `started` is ns since 1970.
 
-        `labels` are further rows that say what the run is, and `first` is what its journal begins with.
+        `labels` are further rows that say what the run is, and `first` is what its journal begins with,
+        written as `encode` makes it.
         """
         rows = {"run_id": run_id, "name": name, "started": started, "status": "recording", **labels}
         packer = Packer()
+        packer.encode = encode
         piece = packer.pack(first) if first else None
         new = being_made(path)
+        private(new)
         _make(new, rows, piece)
         disk.sync(new)
         new.rename(path)
@@ -83,6 +101,10 @@ class TapeWriter:
         if last is None:
             return cls(db, path, Packer())
         return cls(db, path, Packer(last.id + 1, last.segment + 1, last.chain))
+
+    def protect(self, vault: Protector) -> None:
+        """From now on records are written as the vault makes them: without secrets."""
+        self._packer.encode, self._cleaned = vault.encode, vault.cleaned
 
     def add(self, record: AnyRecord) -> None:
         """Keeps a record in memory; it rides along with the next commit."""
@@ -136,10 +158,10 @@ class TapeWriter:
     def _write_bit_by_bit(self, records: list[AnyRecord]) -> Piece | None:
         """The same of much that has not: no more than a piece of it is held besides."""
         piece: Piece | None = None
-        batches = stretches(sliced(records), HEAVY_BYTES)
+        batches = stretches(sliced(self._cleaned(records)), HEAVY_BYTES)
         try:
             for batch in batches:
-                self._unwritten.append(self._packer.pack(batch))
+                self._unwritten.append(self._packer.pack(batch, plainly=True))
                 piece = self._write()
         except sqlite3.Error:
             rest = [*chain.from_iterable(batches)]
@@ -259,6 +281,12 @@ def _make(path: Path, rows: Mapping[str, str | int], piece: Piece | None) -> Non
             db.execute(_INSERT, (piece.id, piece.segment, piece.data, piece.chain))
         db.execute("COMMIT")
         db.execute("PRAGMA journal_mode = WAL")
+
+
+def private(path: Path) -> None:
+    """Makes a file, if it is not there, that its owner alone can read; what SQLite keeps beside it is as private."""
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    path.chmod(0o600)
 
 
 def _connect(path: Path) -> sqlite3.Connection:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import io
 import mmap
-import re
 import weakref
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -22,10 +21,6 @@ from reenact.engine.lane import Lane
 from reenact.seams.concurrency.processes import Processes
 from reenact.seams.patch import Patches
 from reenact.tape.event import Kind
-from reenact.tape.redact import PLACEHOLDER
-
-_PLACEHOLDER = PLACEHOLDER.encode()
-_FILLED = re.compile(re.escape(_PLACEHOLDER) + rb"\*+|\*{8,}")  # a credential, in a message of the size that it had
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode_message = msgspec.msgpack.Decoder(bytes | None).decode
@@ -85,7 +80,7 @@ class Channels:
                 real(self_, buf)
                 return
             self.leaves()
-            self.ask(lane, Kind.PIPE, "send to a process", lambda: real(self_, buf), self._compared(bytes(buf)))
+            self.ask(lane, Kind.PIPE, "send to a process", lambda: real(self_, buf), bytes(buf))
 
         return _send_bytes
 
@@ -98,7 +93,7 @@ class Channels:
 
             def perform() -> bytes | None:
                 came.append(real(self_, maxsize))
-                return came[0] if came[0] is None else self._processes.blanked(came[0].getvalue())
+                return came[0] if came[0] is None else came[0].getvalue()
 
             data = self.ask(lane, Kind.PIPE, "receive from a process", perform)
             return came[0] if came else _message(_decode_message(data))
@@ -144,19 +139,6 @@ class Channels:
             return made[0] if made else make()[0]
 
         return accept
-
-    def _compared(self, message: bytes) -> bytes:
-        """What is compared of a message. Where a credential is in it, a pickle says how long that is."""
-        cleaned = _FILLED.sub(_PLACEHOLDER, self._processes.clean(message))
-        if _PLACEHOLDER not in cleaned:
-            return message
-        import pickletools  # hardly ever needed
-
-        try:
-            told = [f"{op.name} {arg!r}" for op, arg, _ in pickletools.genops(message) if op.name != "FRAME"]
-        except ValueError:  # it is no pickle
-            return cleaned
-        return _FILLED.sub(_PLACEHOLDER, self._processes.clean("\n".join(told).encode()))
 
     # Managers
 

@@ -96,14 +96,6 @@ class Processes:
         self._children.heard(event)
         self.memory.heard(event)
 
-    def clean(self, data: bytes) -> bytes:
-        """What may be on tape of it."""
-        return self._children.clean(data)
-
-    def blanked(self, message: bytes) -> bytes:
-        """What may be on tape of a message that is unpickled again: as long as it is."""
-        return self._children.blanked(message)
-
     def seams(self) -> dict[str, Callable[[ModuleType, Patches], None]]:
         """What is met in which module."""
         return {

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from itertools import chain
 
 from reenact.engine.call import Call
 from reenact.engine.crossing import Crossing, Revive
-from reenact.engine.lane import Lane
+from reenact.engine.lane import Lane, current
 from reenact.seams.http.answered import Answered
 from reenact.seams.http.aside import Aside, plain_answer
+from reenact.tape import nature
 from reenact.tape.event import Kind, PartKind
-from reenact.tape.redact import redact_headers, redact_url
+from reenact.tape.redact import is_telling, redact_headers, redact_url
 
 
-def request(method: str, url: str, headers: Iterable[tuple[str, str]], body: bytes) -> Call:
+def request(method: str, url: str, headers: Collection[tuple[str, str]], body: bytes) -> Call:
     """The call that an HTTP request makes, without what must never reach the disk."""
+    lane = current()
+    if lane is not None and lane.session is not None:
+        lane.session.vault.learn_headers(headers)
+        if is_telling(url):
+            lane.session.vault.learn([*nature.of_url(url)])
     return Call(Kind.HTTP, f"{method.upper()} {redact_url(url)}", redact_headers(headers), body)
 
 

@@ -20,7 +20,7 @@ from reenact.engine.crossing import Answer, Crossing
 from reenact.engine.lane import MUTED, Lane, current, get_lane
 from reenact.seams.patch import Patches
 from reenact.seams.sockets import watch
-from reenact.seams.sockets.conversation import Conversation, ask, kept_message, message_of, packed, revive, sent
+from reenact.seams.sockets.conversation import Conversation, ask, message_of, packed, revive, sent
 from reenact.tape.event import Kind, PartKind
 
 _Real = Callable[..., Any]
@@ -361,7 +361,7 @@ def _recvfrom_into(real: _Real) -> _Real:
 
 def _from(talk: Conversation, perform: Callable[[], tuple[bytes, Any]]) -> tuple[bytes, Any]:
     """A message with its sender."""
-    message = talk.receive(0, lambda: packed(*perform()), whole=True, kept=kept_message)
+    message = talk.receive(0, lambda: packed(*perform()), whole=True)
     if not message:
         return b"", None
     data, address = message_of(message)
@@ -374,7 +374,7 @@ def _recvmsg(real: _Real) -> _Real:
         if lane is None or talk is None:
             return real(self, size, ancillary, flags)  # type: ignore[no-any-return]
         perform = lambda: packed(*real(self, size, ancillary, flags))  # noqa: E731
-        message = talk.receive(0, perform, whole=True, kept=kept_message)
+        message = talk.receive(0, perform, whole=True)
         if not message:
             return b"", [], 0, None
         data, more, told, address = message_of(message)

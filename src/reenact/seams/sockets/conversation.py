@@ -7,7 +7,6 @@ sent is an event of its own, of the lane that sends it.
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import socket
 import ssl
@@ -19,9 +18,11 @@ import msgspec
 from reenact.engine import failure
 from reenact.engine.call import Call
 from reenact.engine.crossing import Answer, Crossing
-from reenact.engine.lane import Lane, muted
+from reenact.engine.lane import Lane, current, muted
+from reenact.seams.sockets import frames
+from reenact.tape import nature
 from reenact.tape.event import Failed, Kind, PartKind
-from reenact.tape.redact import REDACTED, is_secret_header, redact_content, redact_url, secrets_of
+from reenact.tape.redact import REDACTED, is_secret_header, redact_url
 
 FALTERING: Final[tuple[type[BaseException], ...]] = (
     TimeoutError,
@@ -34,42 +35,28 @@ FALTERING: Final[tuple[type[BaseException], ...]] = (
 OVER: Final = "over"
 """The argument that names the event of the connection."""
 _HEAD = re.compile(rb"\A([A-Z]+) (\S+) (HTTP/1\.[01])\r\n(.*?)\r\n\r\n", re.DOTALL)
-_SIGN_ON = re.compile(rb"(?im)^(AUTH(?:ENTICATE)?[ \t]+(?:[A-Z][A-Z\d-]*[ \t]+)?|PASS[ \t]+)[^\s]+")
+_SIGN_ON = re.compile(rb"(?im)^(AUTH(?:ENTICATE)?[ \t]+(?:[A-Z][A-Z\d-]*[ \t]+)?|PASS[ \t]+)([^\s]+)")
 _encode, _decode = msgspec.msgpack.Encoder().encode, msgspec.msgpack.decode
 _decode_failed = msgspec.msgpack.Decoder(Failed).decode
 
 Perform = Callable[[], bytes]
-_Kept = Callable[[bytes], bytes]
-
-
-class _Secrets:
-    """The secret values of the environment, found anew when it has more variables: programs read them from files."""
-
-    def __init__(self) -> None:
-        self._count = -1
-        self._values: tuple[bytes, ...] = ()
-
-    def __call__(self) -> tuple[bytes, ...]:
-        if len(os.environ) != self._count:
-            self._count, self._values = len(os.environ), secrets_of(os.environ)
-        return self._values
-
-
-_secrets: Final = _Secrets()
-
-
-def came(data: bytes) -> bytes:
-    """What came over a connection, as it may be on tape."""
-    return redact_content("", data, _secrets())
 
 
 def sent(data: bytes) -> bytes:
     """What was sent, as it may be on tape: without what signs the program on, in HTTP or in a line of its own."""
-    data = came(data)
+    lane = current()
+    vault = lane.session.vault if lane is not None and lane.session is not None else None
     head = _HEAD.match(data)
     if head is None:
+        if vault is not None:
+            data = frames.cleaned(data, vault)
+            vault.learn(found[2] for found in _SIGN_ON.finditer(data))
         return _SIGN_ON.sub(lambda found: found[1] + REDACTED.encode(), data)
     method, url, version, lines = head.groups()
+    if vault is not None:
+        pairs = [line.decode("latin-1").partition(":") for line in lines.split(b"\r\n")]
+        asked = f"http://_{url.decode('latin-1')}"
+        vault.learn([*nature.of_headers((name, value.strip()) for name, _, value in pairs), *nature.of_url(asked)])
     kept = [method + b" " + redact_url(url.decode("latin-1")).encode("latin-1") + b" " + version]
     for line in lines.split(b"\r\n"):
         name, colon, _ = line.partition(b":")
@@ -127,12 +114,6 @@ def message_of(data: bytes) -> tuple[Any, ...]:
     return tuple(tuple(each) if isinstance(each, list) else each for each in _decode(data))
 
 
-def kept_message(data: bytes) -> bytes:
-    """As `came`, of a packed message."""
-    message, *about = _decode(data)
-    return packed(came(message), *about)
-
-
 def faltered(error: BaseException) -> bytes:
     """An exception after which more may come, as it stands on tape."""
     return _encode(failure.encode(error))
@@ -143,10 +124,8 @@ def raised(data: bytes, crossing: Crossing) -> BaseException:
     return crossing.revive(_decode_failed(data))
 
 
-def _part(data: bytes, kept: Callable[[bytes], bytes], *, whole: bool = False) -> Answer:
-    if not data and not whole:
-        return Answer(PartKind.END, b"")
-    return Answer(PartKind.CHUNK, data, lambda: kept(data))
+def _part(data: bytes, *, whole: bool = False) -> Answer:
+    return Answer(PartKind.CHUNK if data or whole else PartKind.END, data)
 
 
 class Conversation:
@@ -165,11 +144,8 @@ class Conversation:
         """Whether the tape answers."""
         return self.crossing.served is not None
 
-    def receive(self, size: int, perform: Perform, *, whole: bool = False, kept: _Kept = came) -> bytes:
-        """Up to `size` bytes of what comes next; `whole`: a message that has its own end. Empty is the end.
-
-        `kept` is what of it may be on tape.
-        """
+    def receive(self, size: int, perform: Perform, *, whole: bool = False) -> bytes:
+        """Up to `size` bytes of what comes next; `whole`: a message that has its own end. Empty is the end."""
         if self._rest:
             return self._take(size)
         if self.crossing.closed:
@@ -178,7 +154,7 @@ class Conversation:
 
         def answer() -> Answer:
             try:
-                return _part(perform(), kept, whole=whole)
+                return _part(perform(), whole=whole)
             except self._faltering as error:
                 late.append(error)
                 return Answer(PartKind.FALTERED, b"", lambda: faltered(late[0]))
@@ -192,9 +168,7 @@ class Conversation:
             raise late[0] if late else raised(given.data, self.crossing)
         return given.data if whole else self._given(given.data, size)
 
-    async def areceive(
-        self, size: int, perform: Callable[[], Awaitable[bytes]], *, whole: bool = False, kept: _Kept = came
-    ) -> bytes:
+    async def areceive(self, size: int, perform: Callable[[], Awaitable[bytes]], *, whole: bool = False) -> bytes:
         """As `receive`, suspending the calling task instead."""
         if self._rest:
             return self._take(size)
@@ -202,7 +176,7 @@ class Conversation:
             return b"" if self.served else await perform()
 
         async def answer() -> Answer:
-            return _part(await perform(), kept, whole=whole)
+            return _part(await perform(), whole=whole)
 
         data = (await self.crossing.apull(answer)).data
         return data if whole else self._given(data, size)

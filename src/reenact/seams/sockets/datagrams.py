@@ -14,7 +14,7 @@ from reenact.engine.crossing import Answer, Crossing
 from reenact.engine.lane import current
 from reenact.seams.patch import Patches
 from reenact.seams.sockets.blocking import shown
-from reenact.seams.sockets.conversation import faltered, kept_message, message_of, packed, raised, revive, say, sent
+from reenact.seams.sockets.conversation import faltered, message_of, packed, raised, revive, say, sent
 from reenact.seams.sockets.transports import Line, _Transport
 from reenact.tape.event import Kind, PartKind
 
@@ -73,10 +73,6 @@ class _Post(Line):
         """What the loop knows of it, and the one address that it sends to, if there is one."""
         remote = getattr(self.real, "_address", None)
         return json.dumps({**json.loads(super().found()), "remote": remote}).encode()
-
-    def kept(self, kind: PartKind, data: bytes) -> bytes:
-        """What came, as it may be on tape."""
-        return kept_message(data) if kind is PartKind.CHUNK else data
 
     def sendto(self, data: bytes, address: Any) -> None:
         """Sends a message."""

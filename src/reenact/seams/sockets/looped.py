@@ -12,7 +12,7 @@ from reenact.engine.crossing import Answer, Crossing
 from reenact.engine.lane import current
 from reenact.seams.patch import Patches
 from reenact.seams.sockets import blocking, watch
-from reenact.seams.sockets.conversation import Conversation, asked, kept_message, message_of, packed, revive, sent
+from reenact.seams.sockets.conversation import Conversation, asked, message_of, packed, revive, sent
 from reenact.tape.event import Kind, PartKind
 
 _Real = Callable[..., Any]
@@ -152,5 +152,5 @@ async def _from(talk: Conversation, perform: Callable[[], Awaitable[tuple[bytes,
     async def message() -> bytes:
         return packed(*await perform())
 
-    data, address = message_of(await talk.areceive(0, message, whole=True, kept=kept_message))
+    data, address = message_of(await talk.areceive(0, message, whole=True))
     return data, address

@@ -25,7 +25,7 @@ from reenact.engine.crossing import Answer, Crossing
 from reenact.engine.lane import current, muted
 from reenact.seams.patch import Patches
 from reenact.seams.sockets import blocking, watch
-from reenact.seams.sockets.conversation import asked, came, revive, say, sent
+from reenact.seams.sockets.conversation import asked, revive, say, sent
 from reenact.seams.sockets.tls import about, certificate
 from reenact.tape.event import Kind, Part, PartKind
 
@@ -183,17 +183,13 @@ class Line:
             if error is not None:
                 self.crossing.fail(error)
             else:
-                self.crossing.deliver(Answer(kind, data, lambda: self.kept(kind, data)))
+                self.crossing.deliver(Answer(kind, data))
             self._deliver(kind, data, error)
 
         if gate is None:
             arrived()
         else:
             self._turns.run(gate.push, arrived)
-
-    def kept(self, kind: PartKind, data: bytes) -> bytes:
-        """What came, as it may be on tape."""
-        return came(data)
 
     def expect(self) -> None:
         """What is on tape comes when it is its turn (replay)."""

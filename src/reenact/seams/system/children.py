@@ -26,14 +26,14 @@ from reenact.engine.session import Session
 from reenact.errors import DivergenceError
 from reenact.seams.patch import Patches
 from reenact.seams.system.joining import Join, Joined, Joins, Start
+from reenact.tape import nature
 from reenact.tape.event import Child, Failed, Kind, PartKind
-from reenact.tape.redact import PLACEHOLDER, is_secret_name, redact_content, secrets_of
+from reenact.tape.redact import PLACEHOLDER, is_secret_name
 
 _SERVED = "_reenact_served"  # on a Popen that stands for a child of the recorded run
 _JOINED = "_reenact_joined"  # on a Popen, the Pythons that have joined the run by it
 _READ_BYTES = 65536
 _MAX_SHOWN = 200
-_PLACEHOLDER = PLACEHOLDER.encode()
 
 
 class Others(Protocol):
@@ -97,7 +97,7 @@ def _untaped(real: Callable[..., Any], whose: int, replay: str) -> Callable[...,
         lane = current()
         if lane is None or lane.session is None:
             return real(*args, **options)
-        name = shown(args[whose])
+        name = shown(args[whose], lane.session.vault.clean_text)
         if lane.session.plan.prefix is not None:
             Crossing.begin(lane, Call(Kind.PROCESS, f"start `{name}`"), revive)
             raise DivergenceError(f"{replay} starts no child process")
@@ -115,43 +115,30 @@ class Children:
         self._session = session
         self.others = others
         self._joins = Joins(session, join)
-        self._secrets = secrets_of(os.environ)
 
     def _lane(self) -> Lane | None:
         lane = get_lane()
         return lane if lane is not None and lane.session is self._session else None
 
-    def clean(self, data: bytes) -> bytes:
-        """What may be on tape of it."""
-        return redact_content("", data, self._secrets)
-
-    def blanked(self, data: bytes) -> bytes:
-        """What may be on tape of it, as long as it is: a pickle, say, holds the lengths of its texts."""
-        for secret in self._secrets:
-            data = data.replace(secret, filled(len(secret)))
-        return data
-
-    def _kept(self, text: str | bytes | None) -> bytes | None:
-        data = _bytes(text)
-        return None if data is None else self.clean(data)
+    def shown(self, args: Any) -> str:
+        """As `shown`; before it is cut, or a part of a secret would be left."""
+        return shown(args, self._session.vault.clean_text)
 
     def ask(self, lane: Lane, kind: Kind, what: str, body: bytes, perform: Callable[[], bytes]) -> tuple[int, bytes]:
         """The event, and what `perform` gives now, or gave in the recording."""
-
-        def answer() -> Answer:
-            data = perform()
-            return Answer(PartKind.VALUE, data, lambda: self.clean(data))
-
         crossing = self._begin(lane, kind, what, body)
-        return crossing.event, crossing.pull(answer).data
+        return crossing.event, crossing.pull(lambda: Answer(PartKind.VALUE, perform())).data
 
     def _begin(self, lane: Lane, kind: Kind, what: str, body: bytes) -> Crossing:
-        name = self.clean(what.encode("utf-8", "backslashreplace")).decode()
-        return Crossing.begin(lane, Call(kind, name, body=self.clean(body)), revive)
+        name = what.encode("utf-8", "backslashreplace").decode()
+        return Crossing.begin(lane, Call(kind, name, body=body), revive)
 
     def start(self, lane: Lane, verb: str, start: Start, real: Callable[[Start], int]) -> tuple[int, list[Child], int]:
         """What `real` gives, or gave in the recording; the Pythons that have joined the run by it; and the event."""
-        name = shown(start.args)
+        env = {} if start.env is None else {os.fsdecode(key): os.fsdecode(value) for key, value in start.env.items()}
+        known = [*nature.of_environment(env), *nature.of_arguments(start.words)]
+        self._session.vault.learn(known, nature.is_long)
+        name = self.shown(start.args)
         joined = Joined(start, [])
 
         def perform() -> Answer:
@@ -181,7 +168,7 @@ class Children:
 
     def _told(self, lane: Lane, child: Any, verb: str, body: bytes, perform: Callable[[], bytes]) -> _Told:
         """What waiting for a child gives, or gave."""
-        event, data = self.ask(lane, Kind.EXIT, f"{verb} `{shown(child.args)}`", body, perform)
+        event, data = self.ask(lane, Kind.EXIT, f"{verb} `{self.shown(child.args)}`", body, perform)
         told = _decode(data)
         self.ended(vars(child).get(_JOINED, []), event, told.status)
         return told
@@ -214,7 +201,7 @@ class Children:
             preexec, close, passed, cwd, env, info, flags, shell, *pipes = rest
             ours = not {-1, 1, 2}.isdisjoint((pipes[3], pipes[5]))
             start = Start(args, executable, cwd, env, bool(shell), ours=ours)
-            name = shown(args)
+            name = self.shown(args)
             for stream in ("stdin", "stdout", "stderr"):
                 pipe = _raw(getattr(self_, stream))
                 if pipe is not None:
@@ -289,10 +276,8 @@ class Children:
                     live.append(real(self_, input, endtime, orig_timeout))
                 except subprocess.TimeoutExpired as error:
                     live.append(error)
-                    return _encode(
-                        _Told(None, expired=True, out=self._kept(error.output), err=self._kept(error.stderr))
-                    )
-                out, err = map(self._kept, live[0])
+                    return _encode(_Told(None, expired=True, out=_bytes(error.output), err=_bytes(error.stderr)))
+                out, err = map(_bytes, live[0])
                 return _encode(_Told(self_.returncode, out=out, err=err))
 
             sent = _bytes(input) or b""
@@ -400,21 +385,16 @@ class _Pipe(io.RawIOBase):
         return data
 
 
-def filled(size: int) -> bytes:
-    """What stands for a credential of that size, where its size counts."""
-    return _PLACEHOLDER + b"*" * (size - len(_PLACEHOLDER)) if size >= len(_PLACEHOLDER) else b"*" * size
-
-
 def _raw(file: Any) -> _Pipe | None:
     while file is not None and not isinstance(file, _Pipe):
         file = getattr(file, "buffer", None) or getattr(file, "raw", None)
     return file
 
 
-def shown(args: Any) -> str:
+def shown(args: Any, clean: Callable[[str], str]) -> str:
     """A command as one would type it, on one line, and not too long."""
     words = Start(args).words
-    text = words[0] if len(words) == 1 else shlex.join(words)
+    text = clean(words[0] if len(words) == 1 else shlex.join(words))
     text = " ".join(text.split())
     return text if len(text) <= _MAX_SHOWN else text[: _MAX_SHOWN - 1] + "…"
 

@@ -27,7 +27,6 @@ from reenact.engine.session import Session
 from reenact.seams.patch import Patches
 from reenact.seams.system import states
 from reenact.tape.event import Again, Changed, Content, Left, Saw, Sight
-from reenact.tape.redact import secrets_of
 
 _BEHIND_NS = 20_000_000  # file systems read a clock that goes on by ticks, so a file may seem older than it is
 _LOOKS = ("stat", "lstat", "access", "readlink")
@@ -127,10 +126,6 @@ class Files:
     def _outside(self) -> tuple[str, ...]:
         return (*states.installed(), states.beginning(str(self._store)))
 
-    @cached_property
-    def _secrets(self) -> tuple[bytes, ...]:
-        return secrets_of(os.environ)
-
     # What the run does
 
     def meets(self, path: str, act: Act, links: int = 0) -> None:
@@ -180,7 +175,7 @@ class Files:
                 self._tell_shared(path)
                 return
             if path in self._changed:
-                self._left[path] = states.left_at(path, self._secrets)
+                self._left[path] = states.left_at(path, self._session.vault.clean_file)
             if path not in self._shared:
                 self._shared.add(path)
                 self._marks[path] = self._mark(path)
@@ -191,7 +186,7 @@ class Files:
         with self._lock:
             for path in self._changed:
                 if not (path in self._databases and path in self._shared):
-                    self._session.keep(self._left.get(path) or states.left_at(path, self._secrets))
+                    self._session.keep(self._left.get(path) or states.left_at(path, self._session.vault.clean_file))
 
     def outside(self, path: str) -> bool:
         """Whether what stands there is no state of any run."""
@@ -371,7 +366,7 @@ class Files:
     def _content(self, path: str) -> bytes:
         """The digest of a file, whose content is on tape when this returns, unless it is too large for that."""
         try:
-            digest, data = states.content_of(path, self._secrets)
+            digest, data = states.content_of(path, self._session.vault.clean_file)
         except OSError:
             return b""
         if data is None:

@@ -22,7 +22,7 @@ from reenact.engine.crossing import Answer, Crossing
 from reenact.engine.lane import Lane, get_lane, muted
 from reenact.engine.session import Session
 from reenact.seams.patch import Patches
-from reenact.seams.system.children import Children, revive, shown
+from reenact.seams.system.children import Children, revive
 from reenact.seams.system.joining import Start
 from reenact.tape.event import Child as Joined
 from reenact.tape.event import Kind, Part, PartKind
@@ -114,8 +114,7 @@ class _Child:
         gate = self.crossing.gate
 
         def arrived() -> None:
-            kept = what if what.data is None else _Came(what.pipe, self._children.clean(what.data))
-            self.crossing.deliver(Answer(PartKind.CHUNK, b"", lambda: _encode(kept)))
+            self.crossing.deliver(Answer(PartKind.CHUNK, b"", lambda: _encode(what)))
             self._count(what)
             deliver()
 
@@ -190,12 +189,11 @@ class _Seam:
                 return int(self_._proc.pid)
 
             pid, joined, _ = self._children.start(lane, "start", start, perform)
-            name = shown(args)
+            name = self._children.shown(args)
             if self_._proc is None:
                 self_._proc = _StandIn(pid, self_._pipes)
                 self._session.stand_ins.add(pid)
-            label = self._children.clean(f"answers of `{name}`".encode()).decode()
-            crossing = Crossing.begin(lane, Call(Kind.PIPE, label), revive)
+            crossing = Crossing.begin(lane, Call(Kind.PIPE, f"answers of `{name}`"), revive)
             setattr(self_, _CHILD, _Child(self_, crossing, self._children, joined))
 
         return _start

@@ -8,13 +8,15 @@ import os
 import sqlite3
 import stat
 import sys
+from collections.abc import Callable
 from contextlib import closing, suppress
+from functools import partial
 from typing import Protocol
 from urllib.parse import quote
 
 from reenact import _real
 from reenact.tape.event import Left, Saw, Sight
-from reenact.tape.redact import redact_content
+from reenact.tape.redact import redact_file
 
 MAX_KEPT = 256 * 1024 * 1024
 _BLOCK = 1024 * 1024
@@ -22,6 +24,15 @@ _DATABASE = b"SQLite format 3\0"
 _GETPATH = 50  # fcntl's F_GETPATH, where there is no /proc (macOS)
 MACHINE = ("/proc/", "/sys/", "/dev/", "/run/")
 """The beginnings of paths that are the machine's own, and no files."""
+
+
+Clean = Callable[[str, bytes], bytes]
+"""Takes the secrets out of what the file at a path holds."""
+
+
+def as_it_is(_path: str, data: bytes) -> bytes:
+    """A `Clean` that takes nothing out."""
+    return data
 
 
 class View(Protocol):
@@ -118,8 +129,8 @@ def is_open_for_writing(path: str) -> bool:
     return False
 
 
-def content_of(path: str, secrets: tuple[bytes, ...] = ()) -> tuple[bytes, bytes | None]:
-    """The SHA-256 of what a file holds, and that, both without credentials; None for what is too large to be kept.
+def content_of(path: str, clean: Clean = as_it_is) -> tuple[bytes, bytes | None]:
+    """The SHA-256 of what a file holds, and that, both cleaned; None for what is too large to be kept.
 
     Raises:
         OSError: it cannot be read.
@@ -127,7 +138,7 @@ def content_of(path: str, secrets: tuple[bytes, ...] = ()) -> tuple[bytes, bytes
     with _FileIO(_view[0].where(path)) as file:
         data = file.read(MAX_KEPT + 1)
         if len(data) <= MAX_KEPT:
-            data = redact_content(path, data, secrets)
+            data = clean(path, data)
             return hashlib.sha256(data).digest(), data
         digest = hashlib.sha256(data)
         while more := file.read(_BLOCK):
@@ -135,8 +146,8 @@ def content_of(path: str, secrets: tuple[bytes, ...] = ()) -> tuple[bytes, bytes
     return digest.digest(), None
 
 
-def left_at(path: str, secrets: tuple[bytes, ...]) -> Left:
-    """What a run leaves at a path."""
+def left_at(path: str, clean: Clean) -> Left:
+    """What a run leaves at a path. Of a file whose name says that it holds credentials, these do not count."""
     try:
         about = stat_of(path)
     except OSError:
@@ -146,26 +157,30 @@ def left_at(path: str, secrets: tuple[bytes, ...]) -> Left:
         return Left(path, Sight.FOLDER, mode)
     if not stat.S_ISREG(about.st_mode):
         return Left(path, Sight.OTHER, mode, about.st_size)
-    return Left(path, Sight.FILE, mode, about.st_size, _digest_left(path, secrets))
+    return Left(path, Sight.FILE, mode, about.st_size, _digest_left(path, clean))
 
 
-def _digest_left(path: str, secrets: tuple[bytes, ...]) -> bytes:
+def _digest_left(path: str, clean: Clean) -> bytes:
     """What tells whether two runs left the same in a file; of a database what it says, and not how that lies in it."""
     try:
         with _FileIO(_view[0].where(path)) as file:
             database = file.read(len(_DATABASE)) == _DATABASE
         if database and stat_of(path).st_size > MAX_KEPT:
             return b""
-        return _digest_of_database(path) if database else content_of(path, secrets)[0]
+        return _digest_of_database(path, clean) if database else content_of(path, partial(_masked, clean))[0]
     except (OSError, sqlite3.Error):
         return b""
 
 
-def _digest_of_database(path: str) -> bytes:
+def _masked(clean: Clean, path: str, data: bytes) -> bytes:
+    return redact_file(path, clean(path, data))
+
+
+def _digest_of_database(path: str, clean: Clean) -> bytes:
     digest = hashlib.sha256()
     with closing(sqlite3.Connection(f"file:{quote(_view[0].where(path))}?mode=ro", uri=True)) as db:
         for line in db.iterdump():
-            digest.update(line.encode("utf-8", "surrogatepass") + b"\n")
+            digest.update(clean("", line.encode("utf-8", "surrogatepass")) + b"\n")
     return digest.digest()
 
 

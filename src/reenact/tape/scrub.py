@@ -1,0 +1,81 @@
+"""A journal without secrets that were written before anybody knew them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from itertools import groupby
+from pathlib import Path
+
+import msgspec
+
+from reenact.tape.allowance import Allowance
+from reenact.tape.delta import Bodies
+from reenact.tape.event import AnyRecord, Began, Kin, Redacted
+from reenact.tape.journal import Packer, Piece, assembled, encode, fold, sliced, stretches, unfold, unpack
+from reenact.tape.streams import Streams, rewritten
+from reenact.tape.vault import Vault
+
+
+def scrub(path: Path, vault: Vault) -> None:
+    """Writes the journal of a tape that is not closed anew, without what the vault knows by now."""
+    with closing(sqlite3.connect(path, isolation_level=None, timeout=30)) as db:
+        db.execute("PRAGMA secure_delete = ON")
+        db.execute("BEGIN IMMEDIATE")
+        old = [Piece(*row) for row in db.execute("SELECT id, segment, data, chain FROM piece ORDER BY id")]
+        news = scrubbed([*assembled(record for batch in unpack(old) for record in batch)], vault)
+        db.execute("DELETE FROM piece")
+        packer = Packer()
+        for records in stretches(sliced(news)):
+            piece = packer.pack(records)
+            db.execute("INSERT INTO piece VALUES (?, ?, ?, ?)", (piece.id, piece.segment, piece.data, piece.chain))
+        db.execute("COMMIT")
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def scrubbed(records: Sequence[AnyRecord], vault: Vault) -> list[AnyRecord]:
+    """The records without secrets: those that the vault knows, and those that it comes to know by looking at these."""
+    for record in records:
+        if isinstance(record, Redacted):
+            vault.leave(record.placeholders)
+    known, news = -1, [*records]
+    while known != vault.count:  # what is found in one place may stand in another
+        known = vault.count
+        news = _once(records, vault)
+    return [*(one for one in news if not isinstance(one, Redacted)), vault.told(news)]
+
+
+def scrubbed_kin(kin: Iterable[Kin], vault: Vault) -> list[Kin]:
+    """The journals of processes, without them."""
+    found: list[Kin] = []
+    for (lane, name), group in groupby(kin, lambda one: (one.lane, one.name)):
+        found += fold(lane, name, [scrubbed([record for one in group for record in unfold(one, Allowance())], vault)])
+    return found
+
+
+def _once(records: Sequence[AnyRecord], vault: Vault) -> list[AnyRecord]:
+    for stretch in stretches([record] for record in records):
+        vault.look_through(stretch, encode(stretch))
+    digests: dict[bytes, bytes] = {}
+    joined = Streams().cleaned(_bodies(records, vault), vault)
+    news: list[AnyRecord] = []
+    for is_kin, group in groupby(joined, lambda record: isinstance(record, Kin)):
+        if is_kin:
+            news += scrubbed_kin((one for one in group if isinstance(one, Kin)), vault)
+        else:
+            news += [rewritten(record, vault.clean, digests) for record in group]
+    return news
+
+
+def _bodies(records: Iterable[AnyRecord], vault: Vault) -> list[AnyRecord]:
+    """The records with the bodies of requests cleaned whole, which on tape are differences to others."""
+    old, new = Bodies(), Bodies()
+    found: list[AnyRecord] = []
+    for record in records:
+        if isinstance(record, Began):
+            body = vault.clean(old.restore(record.event, record.body))
+            found.append(msgspec.structs.replace(record, body=new.shrink(record.event, body, record.body.base)))
+        else:
+            found.append(record)
+    return found
