@@ -22,7 +22,6 @@ from reenact.cli.main import COMMANDS
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "reenact"
 PUBLIC = {"__version__", "agent", "current_run", "record", "session", "step", "tag", "tool"}
-DISTRIBUTIONS = {"yaml": "pyyaml"}
 LANGUAGE = {"click", "msgspec"}  # what the command line and the values are written in
 SEVERAL = {Path("providers/encoding.py")}  # content codings are one noun, and two of them are libraries
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -47,7 +46,7 @@ def third_party() -> Imports:
     return found
 
 
-DISTRIBUTIONS = {"stdnum": "python-stdnum"}
+DISTRIBUTIONS = {"yaml": "pyyaml", "stdnum": "python-stdnum"}
 
 
 def test_the_public_names_are_these() -> None:
