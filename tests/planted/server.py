@@ -96,3 +96,5 @@ def serving(of: Callable[[str], str], pause: Callable[[], None]) -> Iterator[dic
     finally:
         for server in servers:
             server.shutdown()
+            if isinstance(server, socketserver.BaseServer):
+                server.server_close()

@@ -25,6 +25,7 @@ from urllib.parse import quote, quote_plus
 import msgspec
 
 from reenact.errors import TapeError
+from reenact.tape.allowance import Allowance
 from reenact.tape.event import Kin, Part
 from reenact.tape.journal import unfold
 from reenact.tape.reader import records
@@ -187,7 +188,7 @@ def _texts(store: Path, copy: Path) -> Iterator[tuple[str, bytes]]:
         whole: list[bytes] = []
         try:
             for record in records(path):
-                for each in unfold(record) if isinstance(record, Kin) else [record]:
+                for each in unfold(record, Allowance()) if isinstance(record, Kin) else [record]:
                     whole.append(msgspec.msgpack.encode(each))
                     if isinstance(each, Part):
                         answers[each.event] = answers.get(each.event, b"") + each.data
