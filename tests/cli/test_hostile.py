@@ -30,10 +30,10 @@ def evil(what: str) -> str:
     return f"{what}{EVIL}"
 
 
-def hostile(path: Path, *, executable: str = "/bin/python", cwd: str | None = None) -> None:
-    """A tape on which every text is hostile that can be."""
+def hostile(path: Path, *, executable: str = "/bin/python", cwd: str | None = None, run: str = "") -> None:
+    """A tape on which every text is hostile that can be; but for the name of its `run`, where that has to be right."""
     manifest = Manifest(
-        run_id=evil("run"),
+        run_id=run or evil("run"),
         name=evil("name"),
         started=STARTED,
         reenact=evil("1"),
@@ -76,7 +76,7 @@ def hostile(path: Path, *, executable: str = "/bin/python", cwd: str | None = No
     answer |= {"id": EVIL, "model": EVIL}
     answer["choices"][0]["finish_reason"] = EVIL
     writer = TapeWriter.create(
-        path, evil("run"), evil("name"), STARTED, {"session": EVIL, "tags": json.dumps({EVIL: EVIL})}
+        path, run or evil("run"), evil("name"), STARTED, {"session": EVIL, "tags": json.dumps({EVIL: EVIL})}
     )
     nothing = ev.Delta(-1, 0, 0, b"")
     for record in (
@@ -249,7 +249,7 @@ def test_reading_a_tape_runs_imports_and_opens_nothing_of_it(desk: Desk) -> None
     )
     desk.write(settings, "pyproject.toml")
     path = desk.folder / ".reenact" / "x-7f3a.tape"
-    hostile(path, executable=sys.executable, cwd=str(desk.folder))
+    hostile(path, executable=sys.executable, cwd=str(desk.folder), run=path.stem)
     for words in (("show", "last"), ("show", "last@1"), ("show", "last", "--event", "0"), ("runs",), ("fsck", "--all")):
         assert desk.reenact(*words).returncode == 0
     assert not (desk.folder / "owned").exists()
@@ -348,7 +348,7 @@ def test_no_name_is_no_run(desk: Desk) -> None:
     ids=["nested", "groups", "repeated"],
 )
 def test_settings_that_cannot_be_read_are_told(desk: Desk, table: str, told: str) -> None:
-    hostile(desk.folder / ".reenact" / "x-7f3a.tape", executable=sys.executable, cwd=str(desk.folder))
+    hostile(desk.folder / ".reenact" / "x-7f3a.tape", executable=sys.executable, cwd=str(desk.folder), run="x-7f3a")
     desk.write(table, "pyproject.toml")
     done = desk.reenact("verify", "last")
     assert done.returncode == 2

@@ -229,7 +229,7 @@ def test_a_signed_tape_is_sound_and_verifies(signed: Desk) -> None:
         assert done.stdout.endswith(f"\n         signed by {named(signed)}\n")
     for words in ("verify last", "verify last --key ours.pub"):
         done = signed.reenact(*words.split())
-        assert (done.returncode, done.stderr) == (0, "")
+        assert done.returncode == 0, done.stderr
         assert re.search(rf"^  signed +by {named(signed)}$", done.stdout, re.MULTILINE)
 
 

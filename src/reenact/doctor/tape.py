@@ -36,6 +36,8 @@ NOTED: Final = {
     ),
     "thread": _Noted(Severity.MAY, "Start it with threading.Thread or a pool, so that its turns are on tape."),
     "loop": _Noted(Severity.MAY, "Use asyncio's own loop while recording."),
+    "late": _Noted(Severity.MAY, "See that the disk of the store has room."),
+    "secrets": _Noted(Severity.MAY, "See what reenact scan finds; reenact scrub makes a copy without it."),
     "child": _Noted(Severity.MAY, "Make the function that starts it a tool, or see what verify says."),
     "visited": _Noted(Severity.BREAKS, "Record the program that connects to it, too, and replay that."),
     "boundary": _Noted(Severity.MAY, "Correct the name in [tool.reenact] boundaries."),
@@ -44,7 +46,7 @@ NOTED: Final = {
     "file": _Noted(Severity.MAY, "Keep the file as it is as long as the tape is used."),
     "process": _Noted(Severity.NOTE, "Nothing, unless you want to see it: each has a tape of its own, to be read."),
 }
-NEWS: Final = ("explored", ANSWERED)  # tells where a tape comes from, and is no finding
+NEWS: Final = ("explored", "resumed", "import", ANSWERED)  # tells where a tape comes from, and is no finding
 _ADDRESS: Final = re.compile(rb"(?<= at )0x[0-9a-f]{6,16}\b|\b0x(?:7[0-9a-f]|5[56])[0-9a-f]{10}\b")
 _SHOWN: Final = 40  # bytes around an address
 

@@ -261,8 +261,9 @@ def with_data(record: AnyRecord, data: Any) -> AnyRecord:
     return msgspec.structs.replace(record, data=data)
 
 
-def stretches(batches: Iterable[Sequence[AnyRecord]], limit: int = _STRETCH_BYTES) -> Iterator[list[AnyRecord]]:
+def stretches(batches: Iterable[Sequence[AnyRecord]], limit: int | None = None) -> Iterator[list[AnyRecord]]:
     """The same records in batches of like size."""
+    limit = limit or _STRETCH_BYTES
     pending: list[AnyRecord] = []
     size = 0
     for batch in batches:
