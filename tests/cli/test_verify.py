@@ -77,8 +77,8 @@ def test_the_json_form_has_these_keys(recorded: Desk) -> None:
     assert set(document) == {
         "boundaries", "bytes", "certificate", "commit", "cwd", "divergences", "draws", "drifts", "ending", "entry",
         "faults", "files", "finished", "incomplete", "network", "normalizers", "not_replayed", "not_restored", "observed",
-        "packages", "placeholders", "processes", "program", "python", "recorded_seconds", "replayed_seconds", "run",
-        "side_traffic", "sources", "tape", "uncommitted", "variables", "verdict",
+        "packages", "placeholders", "processes", "program", "python", "recorded_seconds", "redacted", "redacted_contents",
+        "replayed_seconds", "run", "side_traffic", "sources", "tape", "uncommitted", "variables", "verdict",
     }  # fmt: skip
 
 
