@@ -146,7 +146,7 @@ def verified(run: Run) -> Recording:
     return run.tape
 
 
-@pytest.mark.parametrize("at", [0, 3, 6])
+@pytest.mark.parametrize("at", [pytest.param(0, marks=pytest.mark.slow), 3, pytest.param(6, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_is_on_tape_is_not_asked_again(bench: Bench, name: str, at: int) -> None:
     program, requests = PROGRAMS[name]
@@ -162,7 +162,7 @@ def test_what_is_on_tape_is_not_asked_again(bench: Bench, name: str, at: int) ->
     assert done.stdout.startswith(b"".join(killed.stdout.splitlines(keepends=True)[:1]))
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 12))])
 def test_a_run_that_was_killed_at_any_moment_goes_on(bench: Bench, seed: int) -> None:
     moments = random.Random(seed)
     with ModelServer(Killer(moments.randrange(1, 7), after=moments.random() * 0.02)) as server:
