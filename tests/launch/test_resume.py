@@ -165,9 +165,9 @@ def test_what_is_on_tape_is_not_asked_again(bench: Bench, name: str, at: int) ->
 @pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 12))])
 def test_a_run_that_was_killed_at_any_moment_goes_on(bench: Bench, seed: int) -> None:
     moments = random.Random(seed)
-    with ModelServer(Killer(moments.randrange(1, 7), after=moments.random() * 0.02)) as server:
+    with ModelServer(Killer(moments.randrange(1, 6), after=moments.random() * 0.006)) as server:
         killed = bench.record(SYNC, env=settings(server))
-        if killed.status == 0:
+        if killed.status == 0 or killed.tape.closed_by_itself:
             return  # it was quicker
         answered, asked = sum(event.complete for event in killed.http), len(server.requests)
         tape = verified(last(bench, resume(bench, "--retry", server=server)))
