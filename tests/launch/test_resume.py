@@ -168,7 +168,7 @@ def test_a_run_that_was_killed_at_any_moment_goes_on(bench: Bench, seed: int) ->
     with ModelServer(Killer(moments.randrange(1, 6), after=moments.random() * 0.006)) as server:
         killed = bench.record(SYNC, env=settings(server))
         if killed.status == 0 or killed.tape.closed_by_itself:
-            return  # it was quicker
+            pytest.skip("the program was quicker than who was to kill it")
         answered, asked = sum(event.complete for event in killed.http), len(server.requests)
         tape = verified(last(bench, resume(bench, "--retry", server=server)))
         assert len(server.requests) == asked + 8 - answered
@@ -358,6 +358,29 @@ def test_a_run_that_does_not_come_to_where_it_was_killed_does_nothing_live(bench
     assert b"was not resumed" in done.stderr
     assert b"BEGUN" in done.stderr
     assert not list(bench.store.root.glob("*.before"))
+
+
+def test_a_program_that_ends_before_its_tape_does_is_not_resumed(bench: Bench) -> None:
+    """It asks nothing that the tape does not hold, and must not pass for one that has gone on."""
+    with ModelServer(Killer(5)) as server:
+        bench.record(SYNC, env=settings(server))
+        before = len(server.requests), bench.store.ids(), (bench.folder / "log.txt").read_bytes()
+        bench.write(SYNC.replace("range(8)", "range(2)").replace('print("done", time.time() > 0)', "pass"))
+        done = resume(bench, "--retry", server=server)
+        assert done.status == 1, done.stderr.decode()
+        assert b"was not resumed" in done.stderr
+        assert (len(server.requests), bench.store.ids(), (bench.folder / "log.txt").read_bytes()) == before
+
+
+def test_copies_are_there_until_all_is_put_back(tmp_path: Path) -> None:
+    kept, folder = tmp_path / "config.txt", tmp_path / "agent-0000.before"
+    kept.write_text("of today")
+    rewound = rewinding.Rewound(folder)
+    rewound.keep(kept)
+    kept.write_text("of the run")
+    (folder / "0").unlink()  # as somebody who cleans up might
+    rewinding.undo(folder)
+    assert kept.read_text() == "of the run", "a file goes for which there is no copy"
 
 
 def test_what_cannot_be_resumed_is_told(bench: Bench) -> None:

@@ -280,9 +280,13 @@ class Boundary:
         return [child.lane for event, children in tape.joined.items() if event in asked for child in children]
 
     def left(self) -> list[Divergence]:
-        """What the tape holds and the run did not ask or write."""
+        """What the tape holds and a replay did not ask or write; of a run that may leave its tape, nothing."""
+        return self.missing() if self._plan.live is Live.NEVER else []
+
+    def missing(self) -> list[Divergence]:
+        """What the tape holds and the run has not asked or written by now."""
         tape = self._plan.prefix
-        if tape is None or self._plan.live is not Live.NEVER:
+        if tape is None:
             return []
         found = []
         for path, log in tape.lanes.items():

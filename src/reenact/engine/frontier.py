@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from reenact import _real
 from reenact.engine.lane import MUTED, enter, leave, muted
 from reenact.engine.order import PATIENCE, Strand
+from reenact.errors import DivergenceError
 from reenact.tape import event as ev
 from reenact.tape.reader import Recording
 
@@ -32,6 +33,7 @@ _OF_CLOCK = frozenset(
 )
 _IN_NS = frozenset(map(int, (ev.DrawKind.MONOTONIC_NS, ev.DrawKind.PERF_COUNTER_NS)))
 _OF_DAY = frozenset(map(int, (ev.DrawKind.TIME, ev.DrawKind.TIME_NS)))
+_BROKEN = "the run could not be gone on with"
 _LEAST = 0.001  # seconds that have gone by at least since the clock was read last
 
 
@@ -47,7 +49,7 @@ class Frontier:
         self._tasks: list[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = []
         self._held: list[ev.AnyRecord] = []
         self._skew, self._of_day = self._clocks()
-        self.passed = False
+        self.passed = self._broken = False
 
     # Who waits
 
@@ -95,12 +97,24 @@ class Frontier:
             return self.passed
 
     def go_live(self) -> None:
-        """From here on the run is live."""
+        """From here on the run is live.
+
+        Raises:
+            DivergenceError: it cannot be, because its tape or its files fail.
+        """
         with self._lock:
             if self.passed or self._session.divergences:
                 return
+            if self._broken:
+                raise DivergenceError(_BROKEN)
             with muted():
-                self._crossed()
+                try:
+                    self._crossed()
+                except Exception as error:
+                    # half of it is done: nobody may go on, neither on the tape nor live
+                    self._broken = True
+                    self._session.fault(error)
+                    raise DivergenceError(_BROKEN) from error
             self.passed = True
             for strand in self._threads:
                 self._session.order.ready(strand)

@@ -87,7 +87,9 @@ def begin_program(session: Session, spec: Spec, store: Path, seed: str) -> Files
     finish = once_here(end)
     # Registered first, so called last, after everything that the program registers
     atexit.register(finish)
-    others = _Both(session, files, workspace) if files is not None and workspace is not None else files or workspace
+    others: Others | None = files or workspace
+    if files is not None and workspace is not None:
+        others = Both(files, workspace, lambda event: session.answers.get(event, -1))
     installed = begin(session, spec, finish, store, files, others)
     if installed.processes is not None and spec.mode != "explore":
         enclosed = workspace.enclosed if workspace is not None else None
@@ -250,23 +252,29 @@ def last_error() -> Failed | None:
     return encode(error) if error is not None else None
 
 
-class _Both:
-    """What children change, where a run is replayed and recorded at once: put in place, then seen."""
+class Both:
+    """What children change, where a run is replayed and recorded at once: put in place, then seen.
 
-    def __init__(self, session: Session, files: Files, workspace: Workspace) -> None:
-        self._session = session
+    `served` gives the tape's event by that of the tape being written; -1 where it has none.
+    """
+
+    def __init__(self, files: Files, workspace: Workspace, served: Callable[[int], int]) -> None:
         self._files = files
         self._workspace = workspace
+        self._served = served
 
     def before_child(self) -> None:
+        """As `Others`."""
         self._files.before_child()
 
     def after_child(self, event: int) -> None:
-        self._workspace.after_child(self._session.answers.get(event, -1))
+        """As `Others`."""
+        self._workspace.after_child(self._served(event))
         self._files.after_child(event)
 
     def meanwhile(self, event: int) -> None:
-        self._workspace.meanwhile(self._session.answers.get(event, -1))
+        """As `Others`."""
+        self._workspace.meanwhile(self._served(event))
         self._files.meanwhile(event)
 
 

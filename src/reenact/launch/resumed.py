@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from reenact.engine.frontier import Frontier
-from reenact.engine.session import Session
+from reenact.engine.session import Session, nobody
 from reenact.launch import child, rewinding, running
 from reenact.launch.spec import Report, Spec
 from reenact.launch.workspace import Workspace
@@ -16,28 +16,6 @@ from reenact.seams.sockets.watch import watch
 from reenact.seams.system.files import Files, attend
 from reenact.seams.system.listings import hide
 from reenact.tape.writer import TapeWriter
-
-
-class _Others:
-    """What children change: put in place as long as the tape is served, and seen when the run is live."""
-
-    def __init__(self, session: Session, files: Files, workspace: Workspace) -> None:
-        self._session = session
-        self._files = files
-        self._workspace = workspace
-
-    def before_child(self) -> None:
-        self._files.before_child()
-
-    def after_child(self, event: int) -> None:
-        if not self._session.live:
-            self._workspace.after_child(event)
-        self._files.after_child(event)
-
-    def meanwhile(self, event: int) -> None:
-        if not self._session.live:
-            self._workspace.meanwhile(event)
-        self._files.meanwhile(event)
 
 
 def begin_program(session: Session, spec: Spec, store: Path) -> Files:
@@ -51,18 +29,24 @@ def begin_program(session: Session, spec: Spec, store: Path) -> Files:
     attend(session, files)
 
     def crossed() -> None:
-        session.go_live(TapeWriter.resume(Path(spec.tape), spec.last_piece), tape)
-        watch(session, closed=False)
-        aside = {path: str(copy) for path, copy in rewound.settle(files.changed)}
+        aside = {path: str(copy) for path, copy in rewound.settle(files.changed).items()}
+        writer = TapeWriter.resume(Path(spec.tape), spec.last_piece)
+        session.go_live(writer, tape)
+        writer.guard()
+        session.found = nobody  # who looks for findings of a replay has the report
         boundary = session.boundary
         told = Report(boundary.asked, boundary.compared, drifts=session.drifts, begun=True, live=True, aside=aside)
         running.end(Path(spec.report), msgspec.structs.replace(told, unrestored=workspace.unrestored))
+        watch(session, closed=False)
 
     frontier = Frontier(session, tape, crossed)
     session.resume(frontier)
 
     def end() -> None:
-        frontier.go_live()  # it may have come to its end with nothing to ask any more
+        if not session.live and not session.divergences:
+            for missing in session.boundary.missing()[:1]:
+                session.latch(missing)
+            frontier.go_live()  # unless that: it has come to its end with nothing to ask any more
         if session.live:
             child.finish_recording(session, files)
         else:
@@ -70,5 +54,6 @@ def begin_program(session: Session, spec: Spec, store: Path) -> Files:
 
     finish = child.once_here(end)
     atexit.register(finish)
-    child.begin(session, spec, finish, store, files, _Others(session, files, workspace))
+    both = child.Both(files, workspace, lambda event: -1 if session.live else event)
+    child.begin(session, spec, finish, store, files, both)
     return files

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Container, Iterator
+from collections.abc import Container
 from pathlib import Path
 
 import msgspec
@@ -58,21 +58,24 @@ class Rewound:
         part.replace(whole)
         disk.sync_if_possible(self._folder)
 
-    def settle(self, changed: Container[str]) -> Iterator[tuple[str, Path]]:
-        """The run is live. What it has `changed` stays; what looked otherwise before is given, with its copy."""
+    def settle(self, changed: Container[str]) -> dict[str, Path]:
+        """The run is about to be live. What it has `changed` stays; what looked otherwise before, with its copy.
+
+        No copy goes before all is done: until then it can all be put back.
+        """
+        aside: dict[str, Path] = {}
         for path, copy in reversed(self._kept.items()):
             kept = self._folder / copy if copy else None
             if path not in changed:
                 _put(Path(path), kept)
             elif kept is not None and not _same(Path(path), kept):
-                yield path, kept
-                continue
-            if kept is not None:
-                _remove(kept)
-        if not any(path.name != _LIST for path in self._folder.glob("*")):
+                aside[path] = kept
+        (self._folder / _LIST).unlink(missing_ok=True)
+        for kept in {self._folder / copy for copy in self._kept.values() if copy} - {*aside.values()}:
+            _remove(kept)
+        if not aside:
             shutil.rmtree(self._folder, ignore_errors=True)
-        else:
-            (self._folder / _LIST).unlink(missing_ok=True)
+        return aside
 
 
 def folder(tape: Path) -> Path:
@@ -99,6 +102,8 @@ def interrupted(store: Store) -> list[Path]:
 def _put(path: Path, kept: Path | None) -> None:
     if kept is None:
         _remove(path)
+    elif not os.path.lexists(kept):
+        return  # nothing goes for which there is no copy
     elif not _same(path, kept):
         _remove(path)
         path.parent.mkdir(parents=True, exist_ok=True)

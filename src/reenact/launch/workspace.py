@@ -250,12 +250,12 @@ def _stands(saw: Saw) -> bool:
 
 def _put(tape: Recording, saw: Saw, before: Before) -> None:
     path = Path(saw.path)
+    if path.exists() and not (path.is_symlink() or path.is_file() or path.is_dir()):
+        raise OSError(errno.EPERM, "there is a device, a pipe or a socket")
     if saw.kind != Sight.FOLDER or not path.is_dir():
         before(path)
     if path.is_symlink():
         path.unlink()  # or what it leads to would be changed
-    if path.exists() and not path.is_file() and not path.is_dir():
-        raise OSError(errno.EPERM, "there is a device, a pipe or a socket")
     if saw.kind == Sight.NOTHING:
         _remove(path)
         return

@@ -110,7 +110,7 @@ class LaneLog(Struct):
     `beside` the run did nothing but side traffic; `times` are the ticks at which it had slept or waited long enough.
     `left_out` is how many bytes of what it wrote an outline is without.
     `marks` are those that the program made there, in order, with their place, but for the ends of agents and steps;
-    `mark` is the one that its next event is in.
+    `mark` is the one that its next event is in. `index` stands for the lane in the journal.
     """
 
     path: str
