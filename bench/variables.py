@@ -11,6 +11,7 @@ from bench.scale import Scale
 from reenact import _real
 from reenact.engine.digest import SIZE
 from reenact.engine.locals import Look
+from reenact.tape.vault import Vault
 
 _GROUP = "A look at variables"
 _TIMES = 20
@@ -23,11 +24,11 @@ def measure(scale: Scale) -> list[Figure]:
 
 
 def _figures(steps: int) -> list[Figure]:
-    history = [*OPENING]
+    history: list[object] = [*OPENING]
     for step in range(steps):
         history += after(step, said(step))
     agent = _Agent(history)
-    looks = [agent.step(Look(bytes(16))) for _ in range(_TIMES)]
+    looks = [agent.step(Look(bytes(16), Vault().clean)) for _ in range(_TIMES)]
     encoded = []
     for _ in range(_TIMES):
         began = _real.perf_counter_ns()
