@@ -48,6 +48,7 @@ _STEP: Final = 97  # of the bits that fsck is asked of, in a quick trial
 
 PARTS: Final[dict[str, Part]] = {
     "crash": Part("crash points of a recording", "./task durability crash", _durability("crash")),
+    "resume": Part("crash points of resume", "./task durability resume", _durability("resume")),
     "power": Part("power-loss states", "./task durability power", _durability("power")),
     "kill": Part("kills at random moments", "./task durability kill", _durability("kill")),
     "flips": Part(

@@ -12,6 +12,7 @@ from tests.durability import power
 from tests.durability.crash import CASES, WAYS, crashes
 from tests.durability.kills import KILLS, kills
 from tests.durability.programs import ALONE, PROGRAMS
+from tests.durability.resumes import resumes
 from tests.durability.watch import CannotWatchError, library
 from trust.tally import Tally, ended
 
@@ -19,6 +20,11 @@ from trust.tally import Tally, ended
 def _crash(folder: Path, *, quick: bool) -> Iterator[Tally]:
     for name, way in [("alone", way) for way in WAYS] if quick else CASES:
         yield crashes(name, way, library(folder), folder / f"{name}-{way}", some=2 * quick)
+
+
+def _resume(folder: Path, *, quick: bool) -> Iterator[Tally]:
+    for way in WAYS:
+        yield resumes(way, library(folder), folder / way, some=2 * quick)
 
 
 def _power(folder: Path, *, quick: bool) -> Iterator[Tally]:
@@ -33,7 +39,12 @@ def _kills(folder: Path, *, quick: bool) -> Iterator[Tally]:
     yield kills(4 if quick else KILLS, folder)
 
 
-PARTS: dict[str, Callable[..., Iterator[Tally]]] = {"crash": _crash, "power": _power, "kill": _kills}
+PARTS: dict[str, Callable[..., Iterator[Tally]]] = {
+    "crash": _crash,
+    "resume": _resume,
+    "power": _power,
+    "kill": _kills,
+}
 
 
 def tallies(name: str, folder: Path, *, quick: bool) -> Iterator[Tally]:

@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from reenact.tape import disk
+from reenact.tape.close import being_written
 from reenact.tape.reader import folder_of
 from reenact.tape.store import Store
 
@@ -95,8 +96,9 @@ def undo(folder: Path) -> list[str]:
 
 
 def interrupted(store: Store) -> list[Path]:
-    """The folders of resumptions that were killed before they were live."""
-    return [path.parent for path in sorted(store.root.glob(f"*.{_WHOLE}/{_LIST}"))]
+    """The folders of resumptions that were killed before they were live, and are not under way."""
+    folders = [path.parent for path in sorted(store.root.glob(f"*.{_WHOLE}/{_LIST}"))]
+    return [folder for folder in folders if not being_written(store.path(folder.stem))]
 
 
 def _put(path: Path, kept: Path | None) -> None:
