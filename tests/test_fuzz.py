@@ -17,7 +17,7 @@ from fuzz.targets import TARGETS, corpus
 
 ROOT = Path(__file__).parents[1]
 KEPT = {name: [path.read_bytes() for _, path in corpus([name])] for name in TARGETS}
-TRIED = {"file": 15, "records": 40}
+TRIED = {"file": 15, "imported": 40, "records": 40}
 
 
 @pytest.mark.parametrize("name", TARGETS)

@@ -82,7 +82,8 @@ class TapeWriter:
         packer = Packer()
         packer.encode = encode
         new = being_made(path)
-        private(new)
+        if not new.exists():  # a store has reserved it, as private
+            private(new)
         last = _make(new, rows, map(packer.pack, stretches(([record] for record in first), HEAVY_BYTES)))
         disk.sync(new)
         new.rename(path)
