@@ -8,11 +8,10 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.durability import power
+from tests.durability import power, resumes
 from tests.durability.crash import CASES, WAYS, crashes
 from tests.durability.kills import KILLS, kills
 from tests.durability.programs import ALONE, PROGRAMS
-from tests.durability.resumes import resumes
 from tests.durability.watch import CannotWatchError, library
 from trust.tally import Tally, ended
 
@@ -24,13 +23,14 @@ def _crash(folder: Path, *, quick: bool) -> Iterator[Tally]:
 
 def _resume(folder: Path, *, quick: bool) -> Iterator[Tally]:
     for way in WAYS:
-        yield resumes(way, library(folder), folder / way, some=2 * quick)
+        yield resumes.resumes(way, library(folder), folder / way, some=2 * quick)
 
 
 def _power(folder: Path, *, quick: bool) -> Iterator[Tally]:
     ways, least = (power.FEW, power.SAMPLE) if quick else (power.MANY, 1000)
     for name, program in {"alone": ALONE}.items() if quick else PROGRAMS.items():
         yield power.tally_of(name, power.recorded(program, library(folder), folder / name, ways), least)
+    yield power.tally_of("resume", resumes.power(library(folder), folder / "resume", ways), least)
     (alone := folder / "writer").mkdir()
     yield power.tally_of("the writer alone", power.committing(library(folder), alone, ways), least)
 

@@ -100,16 +100,24 @@ class Watch:
 
     @property
     def stopped(self) -> bool:
-        state = self._state if self._state.exists() else self._ended
-        return bool(_SHARED.unpack_from(state.read_bytes())[1])
+        return bool(self._shared[1])
 
     @property
     def count(self) -> int:
-        return int(_SHARED.unpack_from(self._state.read_bytes())[2])
+        return int(self._shared[2])
+
+    @property
+    def _shared(self) -> tuple[int, ...]:
+        state = self._state if self._state.exists() else self._ended
+        return _SHARED.unpack_from(state.read_bytes())
 
     def end(self) -> None:
         """What is started with the same environment from now on is not watched, nor stopped."""
         self._state.rename(self._ended)
+
+    def begin(self) -> None:
+        """What is started with it from now on is."""
+        self._ended.rename(self._state)
 
     def ops(self) -> list[Op]:
         """What was logged."""
