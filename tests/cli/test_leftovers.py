@@ -137,7 +137,8 @@ def test_copies_that_were_not_put_back_are_named_and_never_deleted(desk: Desk, s
 
 
 def test_copies_that_are_the_users_are_named_and_go_with_the_run(desk: Desk, store: Path) -> None:
-    put_aside(desk, store).settle({str(desk.folder / "work.txt")})
+    rewound = put_aside(desk, store)
+    rewound.settle(rewound.put_back({str(desk.folder / "work.txt")}))
     told = desk.reenact("fsck", "--all").stdout
     assert "kept     a-1111.before: copies of files that looked otherwise" in told
     assert desk.reenact("rm", "a-1111", "--yes").returncode == 0

@@ -5,6 +5,8 @@ from __future__ import annotations
 import textwrap
 from pathlib import Path
 
+import pytest
+
 from reenact.launch import rewinding
 from reenact.tape.writer import TapeWriter
 from reenact.testing import ModelServer
@@ -114,27 +116,32 @@ ASKING_ON = SYNC.replace(
 )
 
 
-def test_a_failure_on_the_way_to_live_reaches_nobody_and_is_told(bench: Bench) -> None:
-    (bench.folder / "config.txt").write_text("old")
+@pytest.mark.parametrize(
+    "fails", ["rewinding.Rewound.put_back", "resumed.TapeWriter.resume", "resumed.TapeWriter.guard"]
+)
+def test_a_failure_on_the_way_to_live_reaches_nobody_and_is_told(bench: Bench, fails: str) -> None:
     with ModelServer(Killer(3)) as server:
         bench.record(ASKING_ON, env=settings(server) | {"PYTHONPATH": str(bench.folder)})
-        before = len(server.requests), bench.store.ids(), (bench.folder / "log.txt").read_bytes()
+        (bench.folder / "log.txt").write_text("words of the user")
+        before = len(server.requests), bench.store.ids()
         broken(
             bench,
-            """
-            from reenact.launch import rewinding
-            def settle(self, changed):
+            f"""
+            from reenact.launch import resumed, rewinding
+            def fails(*given):
                 raise OSError(28, "No space left on device")
-            rewinding.Rewound.settle = settle
+            {fails} = fails
         """,
         )
         done = resume(bench, "--retry", server=server)
-        assert (len(server.requests), bench.store.ids(), (bench.folder / "log.txt").read_bytes()) == before
+        assert (len(server.requests), bench.store.ids()) == before
     told = done.stderr.decode()
     assert done.status == 1, told
     assert b"the program saw" not in done.stdout
     assert "No space left on device" in told
     assert "was not resumed" in told
+    assert (bench.folder / "log.txt").read_text() == "words of the user"
+    assert not list(bench.store.root.glob("*.before"))
 
 
 def test_a_fault_of_ours_after_it_went_live_is_told_and_harms_nobody(bench: Bench) -> None:

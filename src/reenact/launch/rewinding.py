@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from pathlib import Path
 
 import msgspec
@@ -66,11 +66,8 @@ class Rewound:
         part.replace(whole)
         disk.sync_if_possible(self._folder)
 
-    def settle(self, changed: Container[str]) -> dict[str, Path]:
-        """The run is about to be live. What it has `changed` stays; what looked otherwise before, with its copy.
-
-        No copy goes before all is done: until then it can all be put back.
-        """
+    def put_back(self, changed: Container[str]) -> dict[str, Path]:
+        """The run is about to be live. What it has `changed` stays; what looked otherwise before, with its copy."""
         aside: dict[str, Path] = {}
         for path, copy in reversed(self._kept.items()):
             kept = self._folder / copy if copy else None
@@ -78,12 +75,15 @@ class Rewound:
                 _put(Path(path), kept)
             elif kept is not None and not _same(Path(path), kept):
                 aside[path] = kept
+        return aside
+
+    def settle(self, aside: Mapping[str, Path]) -> None:
+        """The run is live: but for these copies, none is needed any more. Until then it can all be put back."""
         (self._folder / _LIST).unlink(missing_ok=True)
         for kept in {self._folder / copy for copy in self._kept.values() if copy} - {*aside.values()}:
             _remove(kept)
         if not aside:
             shutil.rmtree(self._folder, ignore_errors=True)
-        return aside
 
 
 def folder(tape: Path) -> Path:
