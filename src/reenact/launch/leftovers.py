@@ -27,7 +27,7 @@ GRACE: Final = 600.0  # seconds for which a file in the making may be just that
 
 MAKING = "a tape in the making, of a program that was never started"
 CLOSING = "the copy that a closing was to put in the place of the tape, which is whole"
-YOUNG = "it may be in the making: it has changed in the last ten minutes"
+YOUNG = "it may be in the making: the tape is open, or it has changed in the last ten minutes"
 FOLDED = "the tape of a process, which is on the tape of its run as well"
 OWN = "the tape of a process that went on after its run, or is not on the tape of its run: fsck and show take it"
 ORPHAN = "it belongs to a tape that is gone"
@@ -65,7 +65,8 @@ def _making(store: Store, which: str) -> Iterator[Leftover]:
                 yield Leftover(path, what, why=YOUNG)
             else:
                 yield _deleted(path, what)
-                path.parent.rmdir()  # of processes: with nothing in it any more, or it stays
+                if path.parent != store.root:
+                    path.parent.rmdir()  # of processes: with nothing in it any more, or it stays
 
 
 def _beside(store: Store, which: str) -> Iterator[Leftover]:
