@@ -10,12 +10,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from fuzz.targets import CORPUS, TARGETS
+from trust.tally import Tally, ended
 
 FINDINGS = Path("fuzz-findings")
 WORDS = Path(__file__).parent / "words.txt"
@@ -39,33 +40,28 @@ class Fuzzed:
 def main() -> int:
     """Fuzzes; 1 when there is a finding."""
     asked = _parser().parse_args()
+    return ended(tallies(asked.targets or list(TARGETS), asked.seconds, asked.jobs, keep=asked.keep))
+
+
+def tallies(names: Sequence[str], seconds: int, jobs: int = 1, *, keep: bool = False) -> Iterator[Tally]:
+    """Fuzzes these, for so many seconds together."""
     if importlib.util.find_spec("atheris") is None:
-        sys.stderr.write("fuzz: atheris is not installed; ./task fuzz installs it\n")
-        return 2
-    names = asked.targets or list(TARGETS)
-    share = max(1, round(asked.seconds * asked.jobs / len(names)))
+        yield Tally("fuzz", 0, 0, "findings", ["atheris is not installed; ./task fuzz installs it"])
+        return
+    share = max(1, round(seconds * jobs / len(names)))
     FINDINGS.mkdir(exist_ok=True)
-    done: list[Fuzzed] = []
-    _say(f"{'target':12}{'executions':>12}{'corpus':>8}{'new':>6}{'findings':>10}")
-    with ThreadPoolExecutor(asked.jobs) as pool:
-        for one in pool.map(lambda name: _fuzz(name, share, keep=asked.keep), names):
-            done.append(one)
-            _say(f"{one.name:12}{one.executions:12,}{one.corpus:8,}{one.new:6,}{len(one.findings):10,}")
-    found = [(one, path) for one in done for path in one.findings]
-    _say(f"{sum(one.executions for one in done):,} executions, {len(found):,} findings")
-    for one, path in found:
-        _say(f"\n{one.name}: {path}\n{one.told}")
-    broken = [one for one in done if not one.executions]
-    for one in broken:
-        _say(f"\n{one.name} was not fuzzed:\n{one.told}")
+    with ThreadPoolExecutor(jobs) as pool:
+        yield from (_tally(one) for one in pool.map(lambda name: _fuzz(name, share, keep=keep), names))
     if not any(FINDINGS.iterdir()):
         FINDINGS.rmdir()
-    return int(bool(found or broken))
 
 
-def _say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
+def _tally(one: Fuzzed) -> Tally:
+    wrong = [f"{path}\n{one.told}" for path in one.findings]
+    if not one.executions:
+        wrong.append(f"it was not fuzzed:\n{one.told}")
+    told = f"a corpus of {one.corpus:,}, {one.new:,} new"
+    return Tally(f"fuzz: {one.name}", one.executions, len(one.findings), "findings", wrong, told)
 
 
 def _fuzz(name: str, seconds: int, *, keep: bool) -> Fuzzed:

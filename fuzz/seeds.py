@@ -389,6 +389,46 @@ enabled = false
     }
 
 
+def _imported() -> dict[str, bytes]:
+    """Cassettes as vcrpy writes them (YAML, JSON), and HARs as browsers do: with times, base64, and a WebSocket."""
+    asked = {"method": "POST", "uri": "https://h/v1/chat/completions", "body": json.dumps(_CHAT)}
+    came = {"status": {"code": 200, "message": "OK"}, "body": {"string": json.dumps(_CHAT_ANSWER)}}
+    headers = {"Content-Type": ["application/json"], "set-cookie": ["a=b"]}
+    pair = {"request": {**asked, "headers": {"accept": ["*/*"]}}, "response": {**came, "headers": headers}}
+    entry = {
+        "startedDateTime": "2026-01-01T00:00:00.000Z",
+        "time": 12.5,
+        "timings": {"blocked": 1, "dns": -1, "connect": -1, "send": 0, "wait": 10, "receive": 1.5},
+        "request": {
+            "method": "POST",
+            "url": "https://h/v1?a=b",
+            "headers": [{"name": "accept", "value": "*/*"}],
+            "postData": {"mimeType": "application/x-www-form-urlencoded", "params": [{"name": "a", "value": "b"}]},
+        },
+        "response": {
+            "status": 200,
+            "statusText": "OK",
+            "headers": [{"name": "content-type", "value": "text/plain; charset=latin-1"}],
+            "content": {"size": 3, "mimeType": "text/plain", "text": "YWJj", "encoding": "base64"},
+        },
+        "_webSocketMessages": [{"type": "send", "time": 1767225600.5, "opcode": 1, "data": "a"}],
+    }
+    old = {"status_code": 200, "http_version": "HTTP/1.1", "headers": headers, "content": "a"}
+    yaml = (
+        "interactions:\n- request:\n    body: !!binary |\n      YWJj\n    headers: {accept: ['*/*']}\n    method: GET\n"
+        "    uri: http://h/\n  response:\n    body: {string: !!python/unicode 'a'}\n    headers: {}\n"
+        "    status: {code: 200, message: OK}\nversion: 1\n"
+    )
+    return {
+        "cassette.json": json.dumps({"interactions": [pair], "version": 1}).encode(),
+        "cassette-old.json": json.dumps({"interactions": [{**pair, "response": old}], "version": 1}).encode(),
+        "cassette.yaml": yaml.encode(),
+        "har": json.dumps({"log": {"version": "1.2", "entries": [entry]}}).encode(),
+        "har-failed": json.dumps({"log": {"entries": [{**entry, "response": {"status": 0, "_error": "e"}}]}}).encode(),
+        "anchors.yaml": b"interactions: &a [*a]\n",
+    }
+
+
 def _texts() -> dict[str, bytes]:
     return {
         "controls": "\x1b[2J\x1b]0;t\x07\r\n\x9b31m\u202eabc\u200b\ufeff\x7f\t.".encode(),
@@ -405,6 +445,7 @@ _SEEDS: Final = {
     "exchange": _exchanges,
     "file": _files,
     "frames": _headers,
+    "imported": _imported,
     "messages": _messages,
     "records": _records,
     "settings": _settings,
@@ -443,7 +484,20 @@ def _words() -> bytes:
         "transfer-encoding: ",
         "content-length: ",
     )
-    texts = [*found, *other, "data: ", "\n\n", "\n====\n", "https://", "/converse-stream", "/responses", "NaN", "1e999"]
+    of_imports = ("interactions:", '"log":', '"entries":', "!!binary |", "&a ", "*a", '"encoding": "base64"')
+    texts = [
+        *found,
+        *other,
+        *of_imports,
+        "data: ",
+        "\n\n",
+        "\n====\n",
+        "https://",
+        "/converse-stream",
+        "/responses",
+        "NaN",
+        "1e999",
+    ]
     return b"".join(b'"%s"\n' % _quoted(text) for text in texts)
 
 

@@ -18,7 +18,9 @@ from reenact.engine import failure, normalize
 from reenact.engine.cause import explain
 from reenact.engine.diff import compare
 from reenact.engine.divergence import Divergence, Request, What
-from reenact.errors import TapeError, UsageError
+from reenact.errors import ForeignError, TapeError, UsageError
+from reenact.foreign import files as foreign
+from reenact.foreign import onto
 from reenact.launch.settings import Settings
 from reenact.providers import ModelCall, NotAModel, Unreadable, Wire, http1, news, read
 from reenact.providers.encoding import dechunk, decode_content
@@ -31,7 +33,7 @@ from reenact.report import step as steps
 from reenact.report.speech import pretty
 from reenact.report.terminal import Paint, clip, columns, lines, plain, preview, wrapped
 from reenact.tape import reader
-from reenact.tape.check import check
+from reenact.tape.check import State, check
 from reenact.tape.close import rows_of, summary_of
 from reenact.tape.journal import GENESIS, Piece, link, unpack
 from reenact.tape.listing import listing
@@ -171,6 +173,24 @@ def file(data: bytes) -> None:
     store.remove(path)
 
 
+def imported(data: bytes) -> None:
+    """A cassette or a HAR, put onto a tape: it is refused, or makes a tape that is sound and can be shown."""
+    store = Store(Path(_FOLDER.name) / "imported")
+    store.root.mkdir(exist_ok=True)
+    source = store.root / "fuzz.har"
+    source.write_bytes(data)
+    try:
+        recording = onto.keep(foreign.load(source), source, store)
+    except ForeignError as error:
+        _printable(plain(str(error)))
+        assert not store.ids(), "half a tape is left"
+        return
+    found = check(recording.path)
+    assert found.state is State.SOUND, found.damage
+    shown(reader.read(recording.path))
+    store.remove(recording.path)
+
+
 def difference(data: bytes) -> None:
     """Two bodies, compared and told. The first line is their content type, and the URL."""
     first, _, rest = data.partition(b"\n")
@@ -251,7 +271,8 @@ def _json(value: object) -> bytes:
 
 
 TARGETS: Final[dict[str, Target]] = {
-    one.__name__: one for one in (difference, encoding, exchange, file, frames, messages, records, settings, text)
+    one.__name__: one
+    for one in (difference, encoding, exchange, file, frames, imported, messages, records, settings, text)
 }
 
 

@@ -17,12 +17,13 @@ _ASKING = """
     def ask(history, question, stream=False):
         history.append({"role": "user", "content": question})
         body = {"model": "m", "messages": history, "stream": stream}
+        headers = {"x-pid": str(os.getpid())}
         if stream:
-            with httpx.stream("POST", url, json=body) as answer:
+            with httpx.stream("POST", url, json=body, headers=headers) as answer:
                 chunks = [json.loads(line[6:]) for line in answer.iter_lines() if line.startswith("data: {")]
             said = "".join(one["delta"].get("content") or "" for chunk in chunks for one in chunk["choices"])
         else:
-            said = httpx.post(url, json=body).json()["choices"][0]["message"]["content"]
+            said = httpx.post(url, json=body, headers=headers).json()["choices"][0]["message"]["content"]
         history.append({"role": "assistant", "content": said})
         print(question, said, sep="\\t", flush=True)
 """
@@ -75,6 +76,17 @@ WITH_PROCESSES = Program("""
         process.start()
         process.join()
         ask([], "after")
+""")
+
+IN_FILES = Program("""
+    import pathlib
+
+    config, work = pathlib.Path("config.txt").read_text(), pathlib.Path("work.txt")
+    work.write_text("begun with " + config)
+    history = []
+    for n in range(4):
+        ask(history, f"question {n}")
+        work.write_text(f"{work.read_text()} and {n}")
 """)
 
 PROGRAMS = {"alone": ALONE, "in code": IN_CODE, "with processes": WITH_PROCESSES}

@@ -41,16 +41,16 @@ class Tried:
 
 def tried(program: Program, library: Path, folder: Path, stop: Stop) -> Tried:
     """Records in a new folder, stops it there, and checks what is left. What is wrong can be looked at there."""
-    bench, watch = _ready(program, library, folder)
+    bench, watch = ready(program, library, folder)
     resumed = False
     try:
         with ModelServer(answer) as server:
             environment = settings(server) | watch.environment(stop.at, stop.how, half=stop.half)
-            done = _ended(bench, program.command, environment)
+            done = ended(bench, program.command, environment)
             assert done.status == 0 or watch.stopped, done.stderr.decode()
             stopped = watch.stopped
             watch.end()
-            promise.check(bench.store.root, _seen(server, done))
+            promise.check(bench.store.root, seen(server, done))
             if stopped and program.resumable:
                 resumed = _resumes(bench, server)
     except AssertionError as error:
@@ -67,12 +67,12 @@ def _resumes(bench: Bench, server: ModelServer) -> bool:
     (tape,) = tapes
     whole = sum(event.complete for event in tape.events if event.kind is Kind.HTTP)
     before = len(server.requests)
-    done = _ended(bench, ("-m", "reenact", "resume", "--retry", "--quiet", tape.path.stem), settings(server))
+    done = ended(bench, ("-m", "reenact", "resume", "--retry", "--quiet", tape.path.stem), settings(server))
     assert done.status == 0, f"it cannot be resumed: {done.stderr.decode()}"
-    seen = _seen(server, done)
-    assert len(seen.answered) == 3, f"resumed, it said {done.stdout!r}"
-    assert len(seen.asked) - before == 3 - whole, f"{whole} of 3 answers were on tape"
-    promise.check(bench.store.root, seen)
+    said = seen(server, done)
+    assert len(said.answered) == 3, f"resumed, it said {done.stdout!r}"
+    assert len(said.asked) - before == 3 - whole, f"{whole} of 3 answers were on tape"
+    promise.check(bench.store.root, said)
     return True
 
 
@@ -87,19 +87,20 @@ class Logged:
 
 def logged(program: Program, library: Path, folder: Path) -> Logged:
     """Records in a new folder, checks it, and lists what was done."""
-    bench, watch = _ready(program, library, folder)
+    bench, watch = ready(program, library, folder)
     disk = Disk(bench.folder)
     with ModelServer(answer) as server:
-        done = _ended(bench, program.command, settings(server) | watch.environment())
+        done = ended(bench, program.command, settings(server) | watch.environment())
     assert done.status == 0, done.stderr.decode()
-    seen, ops = _seen(server, done), watch.ops()
-    promise.check(bench.store.root, seen)
-    assert len(seen.asked) == len(seen.answered) == 3
+    said, ops = seen(server, done), watch.ops()
+    promise.check(bench.store.root, said)
+    assert len(said.asked) == len(said.answered) == 3
     assert len(ops) == watch.count
-    return Logged(seen, ops, disk)
+    return Logged(said, ops, disk)
 
 
-def _ready(program: Program, library: Path, folder: Path) -> tuple[Bench, Watch]:
+def ready(program: Program, library: Path, folder: Path) -> tuple[Bench, Watch]:
+    """A new project with the program, whose files are watched."""
     project = folder / "project"
     project.mkdir(parents=True)
     (project / "agent.py").write_text(program.source, encoding="utf-8")
@@ -108,7 +109,7 @@ def _ready(program: Program, library: Path, folder: Path) -> tuple[Bench, Watch]
     return bench, Watch(library, project, folder)
 
 
-def _ended(bench: Bench, command: Sequence[str], environment: dict[str, str]) -> Done:
+def ended(bench: Bench, command: Sequence[str], environment: dict[str, str]) -> Done:
     """A command that is over, and with it whoever has gone on without it."""
     with bench.start(*command, env=environment) as process:
         try:
@@ -119,5 +120,6 @@ def _ended(bench: Bench, command: Sequence[str], environment: dict[str, str]) ->
     return Done(process.returncode, stdout, stderr)
 
 
-def _seen(server: ModelServer, done: Done) -> Seen:
+def seen(server: ModelServer, done: Done) -> Seen:
+    """What the world has seen of a run."""
     return promise.seen([request.body for request in server.requests], done.stdout)

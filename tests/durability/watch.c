@@ -256,6 +256,30 @@ ssize_t write(int fd, const void *data, size_t size)
     return done;
 }
 
+/* What is copied from file to file. */
+ssize_t sendfile64(int to, int from, off64_t *at, size_t size)
+{
+    __typeof__(&sendfile64) original = REAL(sendfile64);
+    char path[PATH_MAX], *copied = NULL;
+    if (!shared || !path_of(to, path))
+        return original(to, from, at, size);
+    int cut = enter(size > 1);
+    off64_t start = at ? *at : lseek64(from, 0, SEEK_CUR), end = lseek64(to, 0, SEEK_CUR);
+    if (cut) {
+        struct stat status;
+        original(to, from, at, fstat(from, &status) ? 1 : (size_t)status.st_size / 2);
+        stop();
+    }
+    ssize_t done = original(to, from, at, size);
+    if (done > 0 && (!(copied = malloc(done)) || pread64(from, copied, done, start) != done))
+        abort();
+    leave(done > 0, WRITE, node_of(to), end, path, copied, done > 0 ? done : 0);
+    free(copied);
+    return done;
+}
+
+ssize_t sendfile(int to, int from, off_t *at, size_t size) { return sendfile64(to, from, at, size); }
+
 ssize_t sendto(int fd, const void *data, size_t size, int flags, const struct sockaddr *to, socklen_t to_size)
 {
     __typeof__(&sendto) original = REAL(sendto);
@@ -381,8 +405,6 @@ REFUSED(int, fallocate, (int fd, int mode, off_t at, off_t size), (fd, mode, at,
 REFUSED(int, fallocate64, (int fd, int mode, off64_t at, off64_t size), (fd, mode, at, size), fd)
 REFUSED(int, posix_fallocate, (int fd, off_t at, off_t size), (fd, at, size), fd)
 REFUSED(int, posix_fallocate64, (int fd, off64_t at, off64_t size), (fd, at, size), fd)
-REFUSED(ssize_t, sendfile, (int to, int from, off_t *at, size_t size), (to, from, at, size), to)
-REFUSED(ssize_t, sendfile64, (int to, int from, off64_t *at, size_t size), (to, from, at, size), to)
 REFUSED(ssize_t, copy_file_range, (int from, off64_t *a, int to, off64_t *b, size_t size, unsigned flags),
         (from, a, to, b, size, flags), to)
 

@@ -15,8 +15,6 @@ from enum import IntEnum, StrEnum
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 SOURCE = Path(__file__).with_name("watch.c")
 _RECORD = struct.Struct("<IIQqII")
 _SHARED = struct.Struct("<IIQ")
@@ -44,6 +42,10 @@ class How(StrEnum):
     ALL = "all"
 
 
+class CannotWatchError(Exception):
+    """Nothing can be watched here; the message says why."""
+
+
 @dataclass(frozen=True, slots=True)
 class Op:
     """`node` is the number of the file or folder; `at` where it was written, or how long it is made."""
@@ -58,15 +60,19 @@ class Op:
 
 @cache
 def library(folder: Path) -> Path:
-    """The library, compiled; skips the test where that cannot be done."""
+    """The library, compiled into a folder.
+
+    Raises:
+        CannotWatchError: it cannot be.
+    """
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
-        pytest.skip("no C compiler here: what a recording writes cannot be watched")
+        raise CannotWatchError("no C compiler here: what a recording writes cannot be watched")
     made = folder / "watch.so"
     command = [compiler, "-shared", "-fPIC", "-O1", "-Wall", "-o", str(made), str(SOURCE), "-ldl"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        pytest.skip(f"what a recording writes cannot be watched here:\n{done.stderr[:2000]}")
+        raise CannotWatchError(f"what a recording writes cannot be watched here:\n{done.stderr[:2000]}")
     return made
 
 
@@ -94,16 +100,24 @@ class Watch:
 
     @property
     def stopped(self) -> bool:
-        state = self._state if self._state.exists() else self._ended
-        return bool(_SHARED.unpack_from(state.read_bytes())[1])
+        return bool(self._shared[1])
 
     @property
     def count(self) -> int:
-        return int(_SHARED.unpack_from(self._state.read_bytes())[2])
+        return int(self._shared[2])
+
+    @property
+    def _shared(self) -> tuple[int, ...]:
+        state = self._state if self._state.exists() else self._ended
+        return _SHARED.unpack_from(state.read_bytes())
 
     def end(self) -> None:
         """What is started with the same environment from now on is not watched, nor stopped."""
         self._state.rename(self._ended)
+
+    def begin(self) -> None:
+        """What is started with it from now on is."""
+        self._ended.rename(self._state)
 
     def ops(self) -> list[Op]:
         """What was logged."""

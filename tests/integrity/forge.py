@@ -12,7 +12,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -22,6 +21,7 @@ from reenact.tape.reader import read
 from tests.integrity.flips import Count, cut, damaged, flipped, refused
 from tests.integrity.forgeries import OTHER_RUN, RUN, Care, Forgery, forgeries, original
 from tests.trajectory.made import Made, gave, says, user
+from trust.tally import Tally, ended
 
 SEED = 2026
 SAMPLE = 4_000
@@ -31,39 +31,34 @@ STEPS = 1_000
 def main() -> int:
     """Prints what was tried and found; the exit status is 1 when something was missed."""
     options = argparse.ArgumentParser(prog="./task forge", description=(__doc__ or "").partition("\n\n")[0])
+    options.add_argument("parts", nargs="*", metavar="PART", help=f"only these: {', '.join(PARTS)}")
     options.add_argument(
         "--every", type=int, default=1, metavar="N", help="ask fsck of every N-th bit of the small tape"
     )
-    every = options.parse_args().every
+    asked = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        counts = [*_forged(Path(folder)), *_flips(Path(folder), every)]
-    missed = [what for count in counts for what in count.missed]
-    for what in missed:
-        print(f"MISSED: {what}")
-    print(f"{sum(count.tried for count in counts):,} tried, {sum(count.found for count in counts):,} found")
-    return 1 if missed else 0
+        return ended(one for part in asked.parts or PARTS for one in PARTS[part](Path(folder), asked.every))
 
 
-def _flips(folder: Path, step: int) -> Iterator[Count]:
+def flips(folder: Path, step: int = 1) -> Iterator[Tally]:
+    """Turns bits, and cuts tapes off."""
     small, large = original(folder), _long(folder / "long-0001.tape")
     sample = random.Random(SEED).sample(range(large.stat().st_size * 8), SAMPLE)
     every = range(small.stat().st_size * 8)
-    print(f"a small tape, {len(every) // 8:,} bytes; one of {STEPS:,} steps, {large.stat().st_size:,} bytes")
-    which = "every bit turned" if step == 1 else f"one bit in {step} turned"
-    yield _told("small tape, every bit turned, read", lambda: flipped(small, every, refused))
-    yield _told("large tape, bits by chance, read", lambda: flipped(large, sample, refused))
-    yield _told("large tape, bits by chance, fsck", lambda: flipped(large, sample[: SAMPLE // 10], damaged))
-    yield _told("small tape, cut off after every byte, read", lambda: cut(small, range(len(every) // 8), refused))
-    yield _told("small tape, cut off, fsck", lambda: cut(small, range(0, len(every) // 8, 97), damaged))
-    yield _told(f"small tape, {which}, fsck", lambda: flipped(small, every[::step], damaged))
+    of_small, of_large = f"small tape, {len(every) // 8:,} bytes", f"{STEPS:,} steps, {large.stat().st_size:,} bytes"
+    which = "every bit" if step == 1 else f"one bit in {step}"
+    yield _tally(f"bit flips: {of_small}, every bit, read", flipped(small, every, refused))
+    yield _tally(f"bit flips: {of_large}, bits by chance, read", flipped(large, sample, refused))
+    yield _tally(f"bit flips: {of_large}, bits by chance, fsck", flipped(large, sample[: SAMPLE // 10], damaged))
+    yield _tally(f"cut off after every byte: {of_small}, read", cut(small, range(len(every) // 8), refused))
+    yield _tally(f"cut off: {of_small}, fsck", cut(small, range(0, len(every) // 8, 97), damaged))
+    yield _tally(f"bit flips: {of_small}, {which}, fsck", flipped(small, every[::step], damaged))
 
 
-def _told(what: str, count: Callable[[], Count]) -> Count:
-    began = time.monotonic()
-    found = count()
-    took = time.monotonic() - began
-    print(f"{what:<44} tried {found.tried:>9,}   found {found.found:>9,}   {took:6.1f} s", flush=True)
-    return found
+def _tally(what: str, count: Count, *, needed: bool = True) -> Tally:
+    """`needed`: each has to be found; else it takes a key to find them all."""
+    missed = [f"MISSED: {one}" for one in count.missed] if needed else []
+    return Tally(what, count.tried, count.found, "found" if needed else "found without a key", missed)
 
 
 def _long(path: Path) -> Path:
@@ -79,7 +74,8 @@ def _long(path: Path) -> Path:
     return path
 
 
-def _forged(folder: Path) -> Iterator[Count]:
+def forged(folder: Path, _step: int = 1) -> Iterator[Tally]:
+    """Forges tapes in all ways that we know."""
     keys = folder / "keys"
     keys.mkdir()
     signatures.new_key(keys / "ours")
@@ -112,12 +108,10 @@ def _forged(folder: Path) -> Iterator[Count]:
             beside = case.name.endswith("beside")  # not read with the tape: verify has nothing to find
             for count, told in zip((plain, verify, fsck), answer, strict=True):
                 count.tell(str(case), found=told or (count is verify and beside))
-        for what, count in (("fsck", plain), ("verify --key", verify), ("fsck --key", fsck)):
-            print(f"forged, {care.value}: {what:<13} tried {count.tried:>5,}   found {count.found:>5,}")
-        yield verify
-        yield fsck
-        if care in (Care.NONE, Care.SEAL):
-            yield plain
+        forgeries_of = f"forgeries: {care.value}"
+        yield _tally(f"{forgeries_of}, fsck", plain, needed=care in (Care.NONE, Care.SEAL))
+        yield _tally(f"{forgeries_of}, verify --key", verify)
+        yield _tally(f"{forgeries_of}, fsck --key", fsck)
 
 
 def _says_no(store: Path, command: str, *options: str) -> bool:
@@ -127,6 +121,9 @@ def _says_no(store: Path, command: str, *options: str) -> bool:
     if done.returncode not in (0, 1, 2) or "Traceback" in done.stderr:
         raise AssertionError(f"{line} ends with {done.returncode}: {done.stderr}")
     return done.returncode == 1 if command == "fsck" else "error[tape" in done.stderr or "error[sign" in done.stderr
+
+
+PARTS: dict[str, Callable[[Path, int], Iterator[Tally]]] = {"flips": flips, "forgeries": forged}
 
 
 if __name__ == "__main__":

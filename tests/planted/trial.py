@@ -31,6 +31,7 @@ from reenact.tape.journal import unfold
 from reenact.tape.reader import records
 from tests.planted.server import COOKIE, TOKEN, serving
 from tests.runs import environment
+from trust.tally import Tally, ended
 
 AGENT = Path(__file__).with_name("agent.py")
 PLACES = (
@@ -270,22 +271,21 @@ class _Watch:
                     self.found.setdefault(place, set()).update(seen)
 
 
-def main() -> int:
-    """Prints what was planted and what leaked."""
+def tallies() -> Iterator[Tally]:
+    """What was planted and what leaked."""
     with tempfile.TemporaryDirectory() as folder:
         done = trial(Path(folder))
-    late = sum(place in LATE for place in done.planted)
-    print(f"planted {len(done.planted)}, leaked {len(done.leaked)}, files open to others {len(done.open_files)}")
-    print(f"of these known late {late}: on disk while nobody knew them {len(done.during.keys() & LATE.keys())}")
-    print(f"verify: {done.verdict}, recorded / asked / identical {done.boundaries}")
-    for place, where in sorted(done.leaked.items()):
-        print(f"  LEAKED {place}: {', '.join(sorted(where))}")
-    for one in done.open_files:
-        print(f"  OPEN {one}")
+    wrong = [f"LEAKED {place}: {', '.join(sorted(where))}" for place, where in sorted(done.leaked.items())]
+    wrong += [f"OPEN to others: {one}" for one in done.open_files]
     if not done.passed:
-        print(done.told)
-    return 0 if done.passed else 1
+        wrong.append(done.told)
+    recorded, asked, identical = done.boundaries
+    late = sum(place in LATE for place in done.planted)
+    told = f"{done.verdict or 'not verified'}, {identical} of {recorded} calls identical, {asked} asked; "
+    told += f"{late} known late, {len(done.during.keys() & LATE.keys())} of them on disk until then; "
+    told += f"{len(done.open_files)} files open to others"
+    yield Tally("planted secrets", len(done.planted), len(done.leaked), "leaked", wrong, told)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(ended(tallies()))

@@ -277,3 +277,22 @@ def peeked(path: Path) -> Any:
         if source.exists():
             target.write_bytes(source.read_bytes())
     return read(copy)
+
+
+def test_a_tape_that_begins_with_much_is_there_with_all_of_it_or_not_at_all(path: Path) -> None:
+    def first(many: int) -> Iterator[AnyRecord]:
+        for number in range(many):
+            yield ev.Note("n", str(number), -1)
+            yield ev.Content(bytes([number] * 32), bytes(3_000_000))
+        if many < 4:
+            raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space"):
+        TapeWriter.create(path, "run-1", "run", 5, first=first(3))
+    assert not path.exists()
+    writer = TapeWriter.create(path, "run-1", "run", 5, first=first(4))
+    writer.add(ev.Note("n", "4", -1))
+    writer.close()
+    assert writer.first is not None
+    assert writer.first.id > 1, "it is not one piece"
+    assert notes(path) == ["0", "1", "2", "3", "4"]

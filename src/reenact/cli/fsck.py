@@ -25,15 +25,16 @@ def command(runs: tuple[str, ...], key_file: Path | None, store_dir: str | None,
     """Check tapes from end to end: every bit, body and row. Exit 1 when one is damaged.
 
     A tape whose process was killed is closed on the way, so that it can be queried like any other. One that is still
-    being recorded is left alone. With --key, a tape that is not signed by that key is damaged, too.
+    being recorded is left alone. With --key, a tape that is not signed by that key is damaged, too. What a crash has
+    left beside tapes of the store is named, and swept where nobody needs it.
 
     \b
     reenact fsck last
     reenact fsck --all --key team.key.pub
     """  # noqa: D301  \b tells click not to wrap
     from reenact.cli.screen import Screen
-    from reenact.launch import closing
-    from reenact.report import checked
+    from reenact.launch import closing, leftovers
+    from reenact.report import checked, leftover
     from reenact.report.terminal import plain
     from reenact.tape.check import State, Wanted, check
 
@@ -51,6 +52,9 @@ def command(runs: tuple[str, ...], key_file: Path | None, store_dir: str | None,
             click.echo(checked.json(found))
         else:
             screen.write(checked.text(found, width=screen.width, paint=screen.paint))
+    for run in [""] if every else [run for run in map(store.run_of, paths) if run]:
+        for left in leftovers.sweep(store, run):
+            click.echo(leftover.json(left) if as_json else leftover.text(left))
     sys.exit(1 if damaged else 0)
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @options.store
 def command(runs: tuple[str, ...], store_dir: str | None, *, yes: bool) -> None:
-    """Delete the tapes of runs. What is deleted cannot be had back.
+    """Delete the tapes of runs, and what belongs to them. What is deleted cannot be had back.
 
     On a terminal it asks first. When one of the runs cannot be deleted, none is.
 
@@ -27,12 +27,15 @@ def command(runs: tuple[str, ...], store_dir: str | None, *, yes: bool) -> None:
     reenact rm last --yes
     """  # noqa: D301  \b tells click not to wrap
     from reenact.errors import UsageError
+    from reenact.launch import rewinding
     from reenact.report.figures import counted
     from reenact.report.terminal import plain
 
     store = options.open_store(store_dir)
     paths = list(dict.fromkeys(store.resolve(name) for name in runs))
     _refuse_open(paths)
+    for path in paths:
+        rewinding.refuse_lost(path)
     if not yes and sys.stdin.isatty():
         names = ", ".join(plain(path.stem) for path in paths)
         if not click.confirm(f"Delete {counted(len(paths), 'run')} ({names})?", err=True):
@@ -42,6 +45,8 @@ def command(runs: tuple[str, ...], store_dir: str | None, *, yes: bool) -> None:
     for path in paths:
         try:
             store.remove(path)
+            if store.run_of(path):
+                rewinding.remove(path)
         except OSError as error:
             raise UsageError(f"cannot delete {path}: {error.strerror}") from error
         click.echo(f"deleted {plain(path.stem)}")

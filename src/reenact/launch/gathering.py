@@ -12,9 +12,7 @@ from reenact.tape.close import being_written, faults_beside
 from reenact.tape.event import AnyRecord, Kin, Note
 from reenact.tape.journal import fold
 from reenact.tape.reader import Recording, folder_of, in_order_of_birth, read, records
-from reenact.tape.store import Store
-
-_DECLINED = ".declined"
+from reenact.tape.store import DECLINED, Store
 
 NOT_RECORDED = "`{name}` is not recorded itself: {why}"
 NOTHING = "it was gone before reenact began in it, or could not write its tape"
@@ -22,7 +20,7 @@ NOTHING = "it was gone before reenact began in it, or could not write its tape"
 
 def decline(tape: Path, lane: str, why: str) -> None:
     """Leaves word beside a tape why nobody records himself on that lane; an empty one, that it was for no Python."""
-    told = folder_of(tape) / f"{lane}{_DECLINED}"
+    told = folder_of(tape) / f"{lane}{DECLINED}"
     told.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     told.write_text(why, encoding="utf-8")
 
@@ -69,7 +67,7 @@ def gathered(tape: Path) -> Gathered:
     found = Gathered()
     store = Store(folder_of(tape))
     over: list[Recording] = []
-    found.refusals = sorted(store.root.glob(f"*{_DECLINED}"))
+    found.refusals = sorted(store.root.glob(f"*{DECLINED}"))
     found.declined = {path.stem: path.read_text(encoding="utf-8", errors="replace") for path in found.refusals}
     for run_id in store.ids():
         path = store.path(run_id)

@@ -29,10 +29,12 @@ def begin_program(session: Session, spec: Spec, store: Path) -> Files:
     attend(session, files)
 
     def crossed() -> None:
-        aside = {path: str(copy) for path, copy in rewound.settle(files.changed).items()}
+        copies = rewound.put_back(files.changed)
         writer = TapeWriter.resume(Path(spec.tape), spec.last_piece)
         session.go_live(writer, tape)
         writer.guard()
+        rewound.settle(copies)  # at the end: what fails before this leaves all that it takes to put the files back
+        aside = {path: str(copy) for path, copy in copies.items()}
         session.found = nobody  # who looks for findings of a replay has the report
         boundary = session.boundary
         told = Report(boundary.asked, boundary.compared, drifts=session.drifts, begun=True, live=True, aside=aside)

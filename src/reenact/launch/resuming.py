@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
+import sqlite3
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,7 +24,7 @@ from reenact.tape import sealed
 from reenact.tape.close import being_written
 from reenact.tape.continuing import continued
 from reenact.tape.event import Note, Start
-from reenact.tape.journal import Piece
+from reenact.tape.journal import sliced
 from reenact.tape.labels import rows
 from reenact.tape.reader import RECORDING, Recording, records
 from reenact.tape.store import Store
@@ -82,7 +84,8 @@ def resume(recording: Recording, store: Store, settings: Settings, fates: Mappin
         rewinding.undo(left)
     vault = Vault()
     vault.learn_environment(env)
-    path, last = _begin(recording, manifest, store, fates)
+    writer = _begin(recording, manifest, store, fates)
+    path = writer.path
     vault.share(sealed.beside(path))
     files = rewinding.folder(path)
     with tempfile.TemporaryDirectory(prefix="reenact-") as folder:
@@ -92,7 +95,7 @@ def resume(recording: Recording, store: Store, settings: Settings, fates: Mappin
             str(path),
             str(report),
             hash_seed=manifest.hash_seed if manifest.hash_seed_set else None,
-            last_piece=last,
+            last_piece=writer.first,
             settings=msgspec.json.encode(settings.table).decode(),
             project=str(settings.folder or ""),
             terminal=manifest.terminal,
@@ -108,6 +111,9 @@ def resume(recording: Recording, store: Store, settings: Settings, fates: Mappin
             store.remove(path)
             reason = f"{manifest.cwd} is not there" if not Path(manifest.cwd).is_dir() else error.strerror
             raise UsageError(launcher.NOT_STARTED.format(python=command.python, reason=reason)) from error
+        finally:
+            with contextlib.suppress(sqlite3.Error):
+                writer.close()  # held until now, so that the tape is seen to be written throughout
         found = running.report_of(report)
     if found.live:
         return Resumed(status, found, closing.close(path, status, vault=vault))
@@ -116,32 +122,24 @@ def resume(recording: Recording, store: Store, settings: Settings, fates: Mappin
     return Resumed(status, found, None)
 
 
-def _begin(
-    recording: Recording, manifest: Manifest, store: Store, fates: Mapping[int, Fate]
-) -> tuple[Path, Piece | None]:
-    """A tape that begins with what is certain, and its last piece."""
+def _begin(recording: Recording, manifest: Manifest, store: Store, fates: Mapping[int, Fate]) -> TapeWriter:
+    """A tape that begins with what is certain: it is there with all of that, or not at all."""
     answers = {event: parts_of(recording, recording.events[event], fate) for event, fate in fates.items()}
     run, path = store.new(manifest.name)
     told = f"this run goes on with {manifest.run_id}, which was killed, by reenact resume"
     manifest = msgspec.structs.replace(
         manifest, run_id=run, started=_real.time_ns(), tags={**manifest.tags, "resumed": manifest.run_id}
     )
-    with contextlib.ExitStack() as stack:
-        stack.callback(store.remove, path)
-        labels = rows(manifest.session, manifest.tags)
-        first = (Start(manifests.encode(manifest)), Note("resumed", told, -1))
-        writer = TapeWriter.create(path, run, manifest.name, manifest.started, labels, first)
-        last = writer.first
-        with writer.in_no_hurry():
-            for number, record in enumerate(continued(records(recording.path), recording, answers)):
-                if not isinstance(record, Start):
-                    writer.append(record)
-                if number % 1000 == 0:
-                    last = writer.commit() or last
-        last = writer.commit() or last
-        writer.close()
-        stack.pop_all()
-    return path, last
+    begin = (Start(manifests.encode(manifest)), Note("resumed", told, -1))
+    certain = continued(records(recording.path), recording, answers)
+    rest = (record for record in certain if not isinstance(record, Start))
+    labels = rows(manifest.session, manifest.tags)
+    try:
+        first = itertools.chain.from_iterable(sliced(itertools.chain(begin, rest)))
+        return TapeWriter.create(path, run, manifest.name, manifest.started, labels, first)
+    except BaseException:
+        store.remove(path)
+        raise
 
 
 def _environment(manifest: Manifest) -> dict[str, str]:

@@ -9,17 +9,25 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from pathlib import Path
 
 import msgspec
 
+from reenact.errors import UsageError
 from reenact.tape import disk
+from reenact.tape.close import being_written
 from reenact.tape.reader import folder_of
 from reenact.tape.store import Store
 
 _LIST = "list.json"
+_PART = f"{_LIST}.part"
 _WHOLE = "before"
+
+NOT_PUT_BACK = (
+    "{run} was a resumption, and was killed before it had put back your files: the copies in {folder} may be all there "
+    "is of them. `reenact resume` puts them back; or delete that folder yourself. Nothing was deleted."
+)
 
 
 class _Kept(msgspec.Struct, frozen=True):
@@ -50,7 +58,7 @@ class Rewound:
             self._write()
 
     def _write(self) -> None:
-        part, whole = self._folder / f"{_LIST}.part", self._folder / _LIST
+        part, whole = self._folder / _PART, self._folder / _LIST
         with part.open("wb") as file:
             file.write(msgspec.json.encode([_Kept(path, copy) for path, copy in self._kept.items()]))
             file.flush()
@@ -58,11 +66,8 @@ class Rewound:
         part.replace(whole)
         disk.sync_if_possible(self._folder)
 
-    def settle(self, changed: Container[str]) -> dict[str, Path]:
-        """The run is about to be live. What it has `changed` stays; what looked otherwise before, with its copy.
-
-        No copy goes before all is done: until then it can all be put back.
-        """
+    def put_back(self, changed: Container[str]) -> dict[str, Path]:
+        """The run is about to be live. What it has `changed` stays; what looked otherwise before, with its copy."""
         aside: dict[str, Path] = {}
         for path, copy in reversed(self._kept.items()):
             kept = self._folder / copy if copy else None
@@ -70,12 +75,15 @@ class Rewound:
                 _put(Path(path), kept)
             elif kept is not None and not _same(Path(path), kept):
                 aside[path] = kept
+        return aside
+
+    def settle(self, aside: Mapping[str, Path]) -> None:
+        """The run is live: but for these copies, none is needed any more. Until then it can all be put back."""
         (self._folder / _LIST).unlink(missing_ok=True)
         for kept in {self._folder / copy for copy in self._kept.values() if copy} - {*aside.values()}:
             _remove(kept)
         if not aside:
             shutil.rmtree(self._folder, ignore_errors=True)
-        return aside
 
 
 def folder(tape: Path) -> Path:
@@ -83,9 +91,34 @@ def folder(tape: Path) -> Path:
     return folder_of(tape).with_name(f"{tape.stem}.{_WHOLE}")
 
 
+def is_ours(folder: Path) -> bool:
+    """Whether nothing is in that folder but what a resumption has put there."""
+    names = {path.name for path in folder.iterdir()} if folder.is_dir() and not folder.is_symlink() else {""}
+    return all(name.isdigit() or name in (_LIST, _PART) for name in names)
+
+
+def is_interrupted(folder: Path) -> bool:
+    """Whether something has not been put back."""
+    return (folder / _LIST).is_file()
+
+
+def refuse_lost(tape: Path) -> None:
+    """Raises UsageError where the copies beside a tape may be all there is of the user's files."""
+    copies = folder(tape)
+    if is_interrupted(copies):
+        raise UsageError(NOT_PUT_BACK.format(run=tape.stem, folder=copies))
+
+
+def remove(tape: Path) -> None:
+    """Deletes the copies beside a tape."""
+    copies = folder(tape)
+    if is_ours(copies):
+        shutil.rmtree(copies)
+
+
 def undo(folder: Path) -> list[str]:
     """Puts back what stood there before; the paths, if any. For a resumption that failed, or was killed itself."""
-    if not (folder / _LIST).is_file():
+    if not is_interrupted(folder):
         return []
     kept = msgspec.json.decode((folder / _LIST).read_bytes(), type=list[_Kept])
     for one in reversed(kept):
@@ -95,8 +128,9 @@ def undo(folder: Path) -> list[str]:
 
 
 def interrupted(store: Store) -> list[Path]:
-    """The folders of resumptions that were killed before they were live."""
-    return [path.parent for path in sorted(store.root.glob(f"*.{_WHOLE}/{_LIST}"))]
+    """The folders of resumptions that were killed before they were live, and are not under way."""
+    folders = [path.parent for path in sorted(store.root.glob(f"*.{_WHOLE}/{_LIST}"))]
+    return [folder for folder in folders if not being_written(store.path(folder.stem))]
 
 
 def _put(path: Path, kept: Path | None) -> None:

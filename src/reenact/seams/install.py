@@ -128,7 +128,7 @@ class Installed:
         entropy.start(session)
         terminal.start(session, was_terminal, self._patches)
         standard.install(self._patches, session, was_terminal[0])
-        if session.recording:
+        if session.recording or session.frontier is not None:
             descriptors.install(self._patches, session)
         process.install(self._patches, session)
         tracebacks.meet_hooks(self._patches)

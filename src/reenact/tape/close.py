@@ -108,7 +108,9 @@ def being_written(path: Path) -> bool:
     a process that is gone. So an exclusive one can be had exactly when nobody is there. A reader holds the lock too.
     """
     try:
-        with closing(sqlite3.connect(path, isolation_level=None, timeout=0)) as db:
+        # `rw`: what is not there is not made
+        uri = f"{path.absolute().as_uri()}?mode=rw"
+        with closing(sqlite3.connect(uri, isolation_level=None, timeout=0, uri=True)) as db:
             db.execute("PRAGMA locking_mode = EXCLUSIVE")
             db.execute("BEGIN EXCLUSIVE")
             db.execute("ROLLBACK")

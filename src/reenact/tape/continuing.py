@@ -34,7 +34,7 @@ def _running(recording: Recording) -> Iterator[Event]:
         command = _COMMAND.search(event.name)
         if command is None:
             continue
-        if event.kind is ev.Kind.EXIT and _has_ended(event):
+        if (event.kind is ev.Kind.EXIT and _has_ended(event)) or (event.kind is ev.Kind.PIPE and _tells_end(event)):
             over.append(command[1])
         elif event.kind is ev.Kind.PROCESS and event.complete and event.parts[-1][1].kind == ev.PartKind.VALUE:
             if command[1] in over:
@@ -44,11 +44,21 @@ def _running(recording: Recording) -> Iterator[Event]:
 
 
 def _has_ended(event: Event) -> bool:
+    return bool(event.parts) and _first_of(event.parts[-1][1]) is not None
+
+
+def _tells_end(event: Event) -> bool:
+    """Whether what came of a child of an event loop says that it has ended: as of a pipe with the number -1."""
+    return any(part.kind == ev.PartKind.CHUNK and _first_of(part) == -1 for _, part in event.parts)
+
+
+def _first_of(part: ev.Part) -> object:
+    """What a part holds, or the first of it where there are several."""
     try:
-        told = msgspec.msgpack.decode(event.parts[-1][1].data) if event.parts else None
+        told = msgspec.msgpack.decode(part.data)
     except msgspec.MsgspecError:
-        return False
-    return (told[0] if isinstance(told, list) and told else told) is not None
+        return None
+    return told[0] if isinstance(told, list) and told else told
 
 
 def lost_with(recording: Recording, event: Event) -> list[Event]:

@@ -16,6 +16,10 @@ from reenact.tape import disk, reader, replacing
 FOLDER = ".reenact"
 SUFFIX = ".tape"
 MISNAMED = "it holds the run {run}: a tape of a store has the name of its run"
+DECLINED = ".declined"
+"""What the name of a file ends with that says, by its lane, why a process is on no tape."""
+
+_LANE = re.compile(r"\d+(\.\d+)*")
 _ID_BYTES = 2
 _TRIES = 64
 
@@ -115,7 +119,7 @@ class Store(msgspec.Struct, frozen=True):
         return self.path(max(started)[1])
 
     def remove(self, path: Path) -> None:
-        """Deletes a tape, what SQLite keeps beside it, and the tapes of processes that the run has started.
+        """Deletes a tape, what SQLite keeps beside it, and what there is of processes that the run has started.
 
         Nothing else: `src.tape` may lie beside a folder `src` that is somebody's own.
         """
@@ -123,8 +127,13 @@ class Store(msgspec.Struct, frozen=True):
         folder = reader.folder_of(path)
         if folder.is_symlink():
             return
+        for made in folder.glob(f"*{SUFFIX}{replacing.SUFFIX}"):
+            self.remove_file(made.with_name(made.name.removesuffix(replacing.SUFFIX)))
         for process in folder.glob(f"*{SUFFIX}"):
             self.remove(process)
+        for told in folder.glob(f"*{DECLINED}"):
+            if _LANE.fullmatch(told.stem):
+                told.unlink(missing_ok=True)
         with contextlib.suppress(OSError):  # there is none, or it holds more
             folder.rmdir()
 

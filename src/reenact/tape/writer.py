@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
@@ -69,7 +69,7 @@ class TapeWriter:
         name: str,
         started: int,
         labels: Mapping[str, str | int] = {},
-        first: Sequence[AnyRecord] = (),
+        first: Iterable[AnyRecord] = (),
         *,
         encode: Encode = encode,
     ) -> TapeWriter:
@@ -81,17 +81,17 @@ class TapeWriter:
         rows = {"run_id": run_id, "name": name, "started": started, "status": "recording", **labels}
         packer = Packer()
         packer.encode = encode
-        piece = packer.pack(first) if first else None
         new = being_made(path)
-        private(new)
-        _make(new, rows, piece)
+        if not new.exists():  # a store has reserved it, as private
+            private(new)
+        last = _make(new, rows, map(packer.pack, stretches(([record] for record in first), HEAVY_BYTES)))
         disk.sync(new)
         new.rename(path)
         disk.sync_if_possible(path.parent)
         db = _connect(path)
         db.execute("SELECT key FROM run").fetchone()  # with that it takes the lock by which it is seen to be there
         writer = cls(db, path, packer)
-        writer.first = piece
+        writer.first = last
         return writer
 
     @classmethod
@@ -270,17 +270,19 @@ class TapeWriter:
                     self._db.close()
 
 
-def _make(path: Path, rows: Mapping[str, str | int], piece: Piece | None) -> None:
-    """An open tape, not synced."""
+def _make(path: Path, rows: Mapping[str, str | int], pieces: Iterable[Piece]) -> Piece | None:
+    """An open tape, not synced. The last of its pieces."""
+    piece: Piece | None = None
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("PRAGMA synchronous = OFF")
         db.execute("PRAGMA journal_mode = OFF")
         schema.begin(db)
         db.executemany("INSERT INTO run VALUES (?, ?)", rows.items())
-        if piece is not None:
+        for piece in pieces:
             db.execute(_INSERT, (piece.id, piece.segment, piece.data, piece.chain))
         db.execute("COMMIT")
         db.execute("PRAGMA journal_mode = WAL")
+    return piece
 
 
 def private(path: Path) -> None:
