@@ -41,7 +41,7 @@ def scrubbed(records: Sequence[AnyRecord], vault: Vault) -> list[AnyRecord]:
             vault.leave(record.placeholders)
     known, news = -1, [*records]
     while known != vault.count:  # what is found in one place may stand in another
-        known = vault.count
+        known, vault.spoiled = vault.count, 0
         news = _once(records, vault)
     return [*(one for one in news if not isinstance(one, Redacted)), vault.told(news)]
 
@@ -58,7 +58,7 @@ def _once(records: Sequence[AnyRecord], vault: Vault) -> list[AnyRecord]:
     for stretch in stretches([record] for record in records):
         vault.look_through(stretch, encode(stretch))
     digests: dict[bytes, bytes] = {}
-    joined = Streams().cleaned(_bodies(records, vault), vault)
+    joined = Streams(over=True).cleaned(_bodies(records, vault), vault)
     news: list[AnyRecord] = []
     for is_kin, group in groupby(joined, lambda record: isinstance(record, Kin)):
         if is_kin:
