@@ -16,6 +16,7 @@ from reenact.launch import closing, entry, launcher, rewinding, running, supervi
 from reenact.launch import manifest as manifests
 from reenact.launch.fate import Fate, parts_of
 from reenact.launch.manifest import Manifest
+from reenact.launch.page import Page
 from reenact.launch.settings import Settings
 from reenact.launch.spec import SPEC, Report, Spec
 from reenact.tape import sealed
@@ -84,7 +85,7 @@ def resume(recording: Recording, store: Store, settings: Settings, fates: Mappin
     vault.learn_environment(env)
     path, last = _begin(recording, manifest, store, fates)
     vault.share(sealed.beside(path))
-    files = rewinding.folder(path)
+    files, page = rewinding.folder(path), Page(vault)
     with tempfile.TemporaryDirectory(prefix="reenact-") as folder:
         report = Path(folder) / "report.json"
         spec = Spec(
@@ -108,6 +109,8 @@ def resume(recording: Recording, store: Store, settings: Settings, fates: Mappin
             store.remove(path)
             reason = f"{manifest.cwd} is not there" if not Path(manifest.cwd).is_dir() else error.strerror
             raise UsageError(launcher.NOT_STARTED.format(python=command.python, reason=reason)) from error
+        finally:
+            page.close()
         found = running.report_of(report)
     if found.live:
         return Resumed(status, found, closing.close(path, status, vault=vault))

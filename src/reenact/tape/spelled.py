@@ -20,6 +20,10 @@ _LINE: Final = re.compile(rb"^(?:data:[ ]?)?(\{[^\r\n]*\})[ ]*\r?$", re.MULTILIN
 _CODED: Final = re.compile(rb'\A\{"bytes":"([A-Za-z0-9+/]+=*)"')  # an event of a model behind InvokeModel of Bedrock
 _STRING: Final = re.compile(rb'"((?:[^"\\]|\\.)*+)"(\s*:)?')
 _LETTER: Final = re.compile(rb"\\u[dD][89abAB]..\\u....|\\u....|\\.|[\x00-\x7f]|[\xc0-\xff][\x80-\xbf]*", re.DOTALL)
+_MEMBER: Final = re.compile(rb'"([^"\\]+)"\s*:\s*"((?:[^"\\]|\\.)*+)"')
+_OF_NAME: Final = rb'"%s"\s*:\s*"((?:[^"\\]|\\.)*+)"'
+_NUMBER: Final = re.compile(rb'ndex"\s*:\s*(\d+)')
+_UNUSUAL: Final = re.compile(rb"\\u00[2-7]|\\/")
 _INDEX: Final = "ndex"  # how the names end of what says which of several texts a piece is of
 _FRAME: Final = 12  # bytes of a frame's lengths and their CRC
 _CRC: Final = 4
@@ -61,8 +65,10 @@ def clean_events(stream: bytes, cleaner: Cleaner) -> bytes:
     """A stream of events without the secrets that are spelled in it, as long as it was."""
     framed = _frames(stream)
     events = [*(_framed(stream, framed) if framed else _lines(stream))]
+    if len(events) < _FEWEST or not _may_spell([_json(stream, event) for event in events], cleaner):
+        return stream
     edits: dict[int, dict[int, bytes]] = {}
-    for pieces in _texts(stream, events).values() if len(events) >= _FEWEST else ():
+    for pieces in _texts(stream, events).values():
         whole = b"".join(piece.text for piece in pieces)
         cleaner.discover(whole)
         cleaned = cleaner.clean(whole)
@@ -132,6 +138,26 @@ def _json(stream: bytes, event: _Event) -> bytes:
 
 
 # The texts that they spell
+
+
+def _may_spell(events: list[bytes], cleaner: Cleaner) -> bool:
+    """Whether a closer look is worth its time: members of one name, put together without being unpacked, hold a secret.
+
+    Of several texts that come at once, and of letters that are written by their number, this cannot tell.
+    """
+    together = b"\n".join(events)
+    numbers = [*map(int, _NUMBER.findall(together))]
+    if numbers != sorted(numbers) or _UNUSUAL.search(together) is not None:
+        return True
+    varying: dict[bytes, int] = {}
+    for name, _ in set(_MEMBER.findall(together)):
+        varying[name] = varying.get(name, 0) + 1
+    for name in (name for name, times in varying.items() if times > 1):
+        whole = b"".join(re.findall(_OF_NAME % re.escape(name), together))
+        cleaner.discover(whole)
+        if cleaner.clean(whole) != whole:
+            return True
+    return False
 
 
 def _texts(stream: bytes, events: list[_Event]) -> dict[str, list[_Piece]]:

@@ -43,6 +43,7 @@ class Vault:
     ) -> None:
         self.key = key or _real.urandom(_KEY)
         self.book: Path | None = None
+        self.page = ""  # where it is handed on to who is not to be told by words
         self.contents = contents
         self.late = False  # something may have been written with a secret in it
         self.longest = 0
@@ -70,16 +71,17 @@ class Vault:
     @classmethod
     def handed(cls, text: str) -> Vault:
         """That of another process of the same run, which has handed it on."""
-        key, book, patterns, pii = json.loads(text)
+        key, book, page, patterns, pii = json.loads(text)
         contents = Contents(patterns, pii=pii) if patterns or pii else None
         vault = cls(bytes.fromhex(key), Path(book) if book else None, contents)
+        vault.page = page
         vault.learn_from_others()
         return vault
 
     def hand_on(self) -> str:
         """For `handed`."""
         patterns, pii = (self.contents.patterns, self.contents.pii) if self.contents is not None else ((), False)
-        return json.dumps([self.key.hex(), str(self.book or ""), patterns, pii])
+        return json.dumps([self.key.hex(), str(self.book or ""), self.page, patterns, pii])
 
     # What is secret
 
