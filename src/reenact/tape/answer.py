@@ -13,7 +13,7 @@ _FIRST: Final = re.compile(rb"([0-9a-fA-F]{1,8})(?:;[^\r\n]*)?\r\n")
 _NEXT: Final = re.compile(rb"\r\n" + _FIRST.pattern)
 _CHUNKED: Final = re.compile(rb"\"framing\":\s*\"chunked\"|transfer-encoding: *chunked", re.IGNORECASE)
 _CODED: Final = re.compile(rb"content-encoding[\"']?\s*[,:]\s*[\"']?(?!identity)([\w, -]+)", re.IGNORECASE)
-_SPECIAL: Final = re.compile(rb"framing|encoding|event-?stream|jsonl|ndjson|stream\+json", re.IGNORECASE)
+_SPECIAL: Final = (b"framing", b"encoding", b"stream", b"jsonl", b"ndjson")
 _EVENTS: Final = re.compile(
     rb"text/event-stream|vnd\.amazon\.eventstream|application/(?:x-)?(?:ndjson|jsonl|jsonlines|stream\+json)",
     re.IGNORECASE,
@@ -38,7 +38,8 @@ class Cleaner(Protocol):
 
 def is_special(head: bytes) -> bool:
     """Whether a head may say that the body is more than a text."""
-    return _SPECIAL.search(head) is not None
+    lower = head.lower()
+    return any(word in lower for word in _SPECIAL)
 
 
 def is_seen_whole(head: bytes) -> bool:

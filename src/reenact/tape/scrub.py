@@ -11,9 +11,11 @@ from pathlib import Path
 import msgspec
 
 from reenact.tape.allowance import Allowance
+from reenact.tape.answer import is_seen_whole
 from reenact.tape.delta import Bodies
-from reenact.tape.event import AnyRecord, Began, Kin, Redacted
+from reenact.tape.event import LAST, AnyRecord, Began, Kin, Part, PartKind, Redacted
 from reenact.tape.journal import Packer, Piece, assembled, encode, fold, sliced, stretches, unfold, unpack
+from reenact.tape.reader import records as stored
 from reenact.tape.streams import Streams, rewritten
 from reenact.tape.vault import Vault
 
@@ -32,6 +34,17 @@ def scrub(path: Path, vault: Vault) -> None:
             db.execute("INSERT INTO piece VALUES (?, ?, ?, ?)", (piece.id, piece.segment, piece.data, piece.chain))
         db.execute("COMMIT")
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def is_cut(path: Path) -> bool:
+    """Whether there is an answer without an end on a tape in which secrets are seen only when it is whole."""
+    open_: set[int] = set()
+    for record in stored(path):
+        if isinstance(record, Part) and record.kind == PartKind.HEAD and is_seen_whole(record.data):
+            open_.add(record.event)
+        elif isinstance(record, Part) and record.kind in LAST:
+            open_.discard(record.event)
+    return bool(open_)
 
 
 def scrubbed(records: Sequence[AnyRecord], vault: Vault) -> list[AnyRecord]:

@@ -27,7 +27,6 @@ _UNUSUAL: Final = re.compile(rb"\\u00[2-7]|\\/")
 _INDEX: Final = "ndex"  # how the names end of what says which of several texts a piece is of
 _FRAME: Final = 12  # bytes of a frame's lengths and their CRC
 _CRC: Final = 4
-_FEWEST: Final = 2
 
 _decode = msgspec.json.Decoder().decode
 
@@ -63,10 +62,10 @@ class _Piece(NamedTuple):
 
 def clean_events(stream: bytes, cleaner: Cleaner) -> bytes:
     """A stream of events without the secrets that are spelled in it, as long as it was."""
-    framed = _frames(stream)
-    events = [*(_framed(stream, framed) if framed else _lines(stream))]
-    if len(events) < _FEWEST or not _may_spell([_json(stream, event) for event in events], cleaner):
+    framed = [*_framed(stream, _frames(stream))]
+    if not _may_spell(b"\n".join(_json(stream, event) for event in framed) if framed else stream, cleaner):
         return stream
+    events = framed or [*_lines(stream)]
     edits: dict[int, dict[int, bytes]] = {}
     for pieces in _texts(stream, events).values():
         whole = b"".join(piece.text for piece in pieces)
@@ -140,12 +139,11 @@ def _json(stream: bytes, event: _Event) -> bytes:
 # The texts that they spell
 
 
-def _may_spell(events: list[bytes], cleaner: Cleaner) -> bool:
+def _may_spell(together: bytes, cleaner: Cleaner) -> bool:
     """Whether a closer look is worth its time: members of one name, put together without being unpacked, hold a secret.
 
     Of several texts that come at once, and of letters that are written by their number, this cannot tell.
     """
-    together = b"\n".join(events)
     numbers = [*map(int, _NUMBER.findall(together))]
     if numbers != sorted(numbers) or _UNUSUAL.search(together) is not None:
         return True
