@@ -18,10 +18,10 @@ import msgspec
 # An event on one line: of server-sent events (WHATWG HTML, 9.2.6), or of JSON by the line
 _LINE: Final = re.compile(rb"^(?:data:[ ]?)?(\{[^\r\n]*\})[ ]*\r?$", re.MULTILINE)
 _CODED: Final = re.compile(rb'\A\{"bytes":"([A-Za-z0-9+/]+=*)"')  # an event of a model behind InvokeModel of Bedrock
-_STRING: Final = re.compile(rb'"((?:[^"\\]|\\.)*+)"(\s*:)?')
+_STRING: Final = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"(\s*:)?')
 _LETTER: Final = re.compile(rb"\\u[dD][89abAB]..\\u....|\\u....|\\.|[\x00-\x7f]|[\xc0-\xff][\x80-\xbf]*", re.DOTALL)
-_MEMBER: Final = re.compile(rb'"([^"\\]+)"\s*:\s*"((?:[^"\\]|\\.)*+)"')
-_OF_NAME: Final = rb'"%s"\s*:\s*"((?:[^"\\]|\\.)*+)"'
+_MEMBER: Final = re.compile(rb'"([^"\\]+)"\s*:\s*"([^"\\]*+(?:\\.[^"\\]*+)*+)"')
+_OF_NAME: Final = rb'"%s"\s*:\s*"([^"\\]*+(?:\\.[^"\\]*+)*+)"'
 _NUMBER: Final = re.compile(rb'ndex"\s*:\s*(\d+)')
 _UNUSUAL: Final = re.compile(rb"\\u00[2-7]|\\/")
 _INDEX: Final = "ndex"  # how the names end of what says which of several texts a piece is of
