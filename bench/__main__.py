@@ -7,13 +7,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench import acts, draw, exchange, machine, marks, record, replay, start, table, tape, variables
+from bench import acts, draw, exchange, machine, marks, record, replay, start, table, tape, variables, vault
 from bench.figure import Figure, Verdict
 from bench.scale import FULL, QUICK
 from bench.server import serving
 from reenact import _real
 
-PARTS = ("exchange", "draw", "acts", "marks", "variables", "record", "replay", "tape", "start")
+PARTS = ("exchange", "draw", "acts", "marks", "variables", "vault", "record", "replay", "tape", "start")
 
 
 def main() -> int:  # noqa: C901  one case for each part
@@ -39,6 +39,8 @@ def main() -> int:  # noqa: C901  one case for each part
                     figures += marks.measure(scale, folder)
                 case "variables":
                     figures += variables.measure(scale)
+                case "vault":
+                    figures += vault.measure(scale)
                 case "record":
                     figures += record.measure(scale, url, folder)
                 case "replay":

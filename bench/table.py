@@ -34,6 +34,7 @@ What is told is the median of several runs; *single runs* are the smallest and t
   the disk, as an exchange does.
 - **Marks and samples** are an agent or a step that is marked, and a call of a function that is recorded only now and
   then, where it is not; by the quickest round of each process.
+- **Secrets** are what the vault costs: the records of an exchange encoded with the search for secrets and without.
 - **A look at variables** is what `record --deep` takes at each event of a program: here with three functions on the
   stack, and one history in two places.
 - **A recording** is a whole process, with the time that it takes to close the tape, or to write the cassette.

@@ -6,6 +6,7 @@ import http.client
 import json
 import multiprocessing
 import os
+import re
 import socket
 import sqlite3
 import subprocess
@@ -22,6 +23,10 @@ import websockets.sync.client
 import reenact
 
 BASE, RAW, DATAGRAMS, CHAT = (os.environ[f"T_{name}"] for name in ("BASE", "RAW", "DATAGRAMS", "CHAT"))
+
+
+SAID = re.compile(rb'"(?:content|delta|text|arguments|partial_json)": ?"((?:[^"\\]|\\.)*)"')
+CODED = re.compile(rb'"bytes":"([^"]*)"')
 
 
 def of(place: str) -> str:
@@ -61,6 +66,8 @@ def requests_and_answers() -> None:
     ask("/echo", content=urllib.parse.urlencode({"q": of("quoted")}))
     ask("/echo", json={"text": of("escaped")})
     print(len(ask("/answer").text), len(ask("/split").text), len(ask("/gzip").text), len(ask("/head").headers))
+    print([len(ask(f"/{coding}").text) for coding in ("deflate", "br", "zstd")])
+    print([len(requests.get(f"{BASE}/{coding}", timeout=30).text) for coding in ("deflate", "br")])
     print(len(requests.post(BASE + "/framed", timeout=30).text))
     ask("/echo", auth=("someone", "Basic-Password-31xy"))
     client = httpx.Client(base_url=BASE, timeout=30)
@@ -71,6 +78,19 @@ def requests_and_answers() -> None:
     print("the literal is Literal-Key-5566aabb")
     with contextlib.suppress(httpx.ConnectError):
         httpx.get(f"http://127.0.0.1:9/{of('refused')}")
+
+
+def spelled() -> None:
+    """Streams of events, over which a model spells a secret."""
+    formats = [name for name in os.environ if name.startswith("SPELLED_")]
+    for name in sorted(formats):
+        path = "/" + name.removesuffix("_SECRET").lower().replace("_", "-")
+        with httpx.stream("POST", BASE + path, timeout=30) as answer:
+            told = b"".join(answer.iter_bytes())
+        told = b"".join(map(base64.b64decode, CODED.findall(told))) or told
+        said = b"".join(text for text in SAID.findall(told) if text != b"other ").decode()
+        print(path, said)
+        ask("/echo", json={"history": said})
 
 
 def files() -> None:
@@ -172,6 +192,7 @@ def main() -> None:
     children()
     conversations()
     requests_and_answers()
+    spelled()
     ask("/pause")
     ask("/echo", headers={"X-Api-Key": "Late-Key-9911ccdd"})
     print(json.dumps({"done": True}))

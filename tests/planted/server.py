@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import json
 import socket
 import socketserver
 import threading
+import time
+import zlib
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import brotli
 import websockets.sync.server
+import zstandard
+
+from tests.tape.spelling import FORMATS, cut
 
 TOKEN = "Token-From-Login-1a2b3c4d5e"
 COOKIE = "Cookie-Value-77dd88ee"
+PACKS: dict[str, Callable[[bytes], bytes]] = {
+    "deflate": zlib.compress,
+    "br": lambda data: brotli.compress(data, quality=5),
+    "zstd": zstandard.compress,
+}
+SLOW = ("spelled-chat", "spelled-converse")
 
 
 @contextlib.contextmanager
@@ -36,6 +49,12 @@ def serving(of: Callable[[str], str], pause: Callable[[], None]) -> Iterator[dic
                 "/split": f"cut {of('answer-split')} here".encode(),
                 "/framed": f"cut {of('answer-framed')} here".encode(),
             }
+            if path[1:] in PACKS:
+                self.send_packed(path[1:])
+                return
+            if path.startswith("/spelled-"):
+                self.send_spelled(path[1:])
+                return
             told = answers.get(path, b'{"echo": "' + body[:200].hex().encode() + b'"}')
             self.send_response(200)
             if path == "/head":
@@ -55,6 +74,30 @@ def serving(of: Callable[[str], str], pause: Callable[[], None]) -> Iterator[dic
             self.send_header("content-length", str(len(told)))
             self.end_headers()
             self.wfile.write(told)
+
+        def send_packed(self, coding: str) -> None:
+            words = b" ".join(b"%d packed words" % number**5 for number in range(90))
+            told = PACKS[coding](words + of(coding).encode() + b" and more")
+            self.send_response(200)
+            self.send_header("content-encoding", coding)
+            self.send_header("content-length", str(len(told)))
+            self.end_headers()
+            self.wfile.write(told)
+
+        def send_spelled(self, place: str) -> None:
+            """With a pause in it, so that some of it is on disk before the rest of it comes."""
+            head, spell = FORMATS[place.removeprefix("spelled-")]
+            kind = dict(json.loads(head)["headers"])["content-type"]
+            events = spell(["the key is ", *cut(of(place), 3), ", I think"])
+            self.send_response(200)
+            self.send_header("content-type", kind)
+            self.send_header("content-length", str(sum(map(len, events))))
+            self.end_headers()
+            for number, event in enumerate(events):
+                if number == len(events) // 2 and place in SLOW:
+                    time.sleep(0.3)
+                self.wfile.write(event)
+                self.wfile.flush()
 
         do_GET = do_POST  # noqa: N815  its name
 

@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import json
 import os
 import re
 import shutil
 import sqlite3
+import struct
 import subprocess
 import sys
 import tempfile
@@ -22,7 +24,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote, quote_plus
 
+import brotli
 import msgspec
+import zstandard
 
 from reenact.errors import TapeError
 from reenact.tape.allowance import Allowance
@@ -31,6 +35,7 @@ from reenact.tape.journal import unfold
 from reenact.tape.reader import records
 from tests.planted.server import COOKIE, TOKEN, serving
 from tests.runs import environment
+from tests.tape.spelling import FORMATS, spelled
 from trust.tally import Tally, ended
 
 AGENT = Path(__file__).with_name("agent.py")
@@ -41,8 +46,10 @@ PLACES = (
     "joined", "joined-argument", "pipe", "process-output", "process-message", "socket-sent", "socket-split",
     "socket-came", "datagram", "datagram-came", "websocket-sent", "websocket-came", "stdout", "stderr",
     "cut-output", "exception", "mark", "attribute", "tag", "thread", "tool-argument", "tool-result", "tool-error",
-    "argument", "label", "session", "stdin", "git-diff", "name",
+    "argument", "label", "session", "stdin", "git-diff", "name", "deflate", "br", "zstd",
+    *(f"spelled-{name}" for name in FORMATS),
 )  # fmt: skip
+PACKED = ("gzip", "deflate", "br", "zstd")
 # In the agent's source, in files that it reads, or in what comes to it: nobody knows them before they are met
 MET = {
     "form field": "Form-Secret-77aa88bb",
@@ -66,6 +73,8 @@ _PATIENCE = 240
 def secret_of(place: str) -> str:
     """The secret of a place: with signs in it where these matter."""
     body = hashlib.sha256(place.removesuffix("-other").encode()).hexdigest()[:20]
+    if place in PACKED:
+        return "sk-" + base64.b64encode(hashlib.sha384(place.encode()).digest(), b"Zz").decode()
     return {
         "delta-other": f"Zx9-{body[:-4]}77zzAa",
         "quoted": f"Q&{body}/+ {body[:4]}",
@@ -198,7 +207,9 @@ def _texts(store: Path, copy: Path) -> Iterator[tuple[str, bytes]]:
         name = f"{path.relative_to(copy)} unpacked"
         yield name, b"\0".join(whole)
         for number, data in answers.items():
-            yield f"{name}, answer {number}", data + _unframed(data) + _unzipped(data) + _unzipped(_unframed(data))
+            plain = _unframed(data)
+            yield f"{name}, answer {number}", data + plain + b"".join([*_unpacked(data), *_unpacked(plain)])
+            yield f"{name}, answer {number}, as it is spelled", "\n".join(_said(data)).encode()
     shutil.rmtree(copy, ignore_errors=True)
 
 
@@ -206,12 +217,22 @@ def _unframed(data: bytes) -> bytes:
     return re.sub(rb"(?:\A|\r\n)[0-9a-f]{1,8}\r\n", b"", data)
 
 
-def _unzipped(data: bytes) -> bytes:
-    at = data.find(b"\x1f\x8b\x08")
-    try:
-        return zlib.decompressobj(31).decompress(data[at:]) if at >= 0 else b""
-    except zlib.error:
-        return b""
+def _unpacked(data: bytes) -> Iterator[bytes]:
+    """What it says where it is packed."""
+    for unpack in (
+        lambda: zlib.decompressobj(31).decompress(data),
+        lambda: zlib.decompressobj(15).decompress(data),
+        lambda: zstandard.ZstdDecompressor().decompressobj().decompress(data),
+        lambda: brotli.decompress(data),
+    ):
+        with contextlib.suppress(zlib.error, zstandard.ZstdError, brotli.error):
+            yield unpack()
+
+
+def _said(data: bytes) -> Iterator[str]:
+    """What the events of a stream say together."""
+    with contextlib.suppress(ValueError, struct.error, AssertionError, AttributeError, KeyError):
+        yield from spelled(data)
 
 
 def _forms(secret: str) -> list[bytes]:

@@ -19,10 +19,10 @@ from reenact.tape import nature
 from reenact.tape.contents import Contents
 from reenact.tape.delta import Bodies
 from reenact.tape.journal import Packer, encode, unpack
+from reenact.tape.packed import repacked
 from reenact.tape.placeholder import placeholder
 from reenact.tape.scrub import scrubbed
 from reenact.tape.sealed import Sealed
-from reenact.tape.streams import repacked
 from reenact.tape.vault import Vault
 from reenact.tape.writer import TapeWriter
 
@@ -169,8 +169,8 @@ def test_what_gzip_has_packed_is_packed_anew_to_the_same_length() -> None:
 
 @given(st.binary(max_size=500), st.integers(0, 90))
 def test_gzip_can_be_made_longer_by_any_number_of_bytes(plain: bytes, more: int) -> None:
-    shortest = next(size for size in range(10_000) if repacked(plain, size) is not None)
-    made = repacked(plain, shortest + more)
+    shortest = next(size for size in range(10_000) if repacked("gzip", plain, size) is not None)
+    made = repacked("gzip", plain, shortest + more)
     assert made is not None
     assert len(made) == shortest + more
     assert gzip.decompress(made) == plain

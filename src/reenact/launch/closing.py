@@ -12,7 +12,7 @@ from reenact.tape import close as tapes
 from reenact.tape import sealed
 from reenact.tape.event import Kind, Note
 from reenact.tape.reader import Recording
-from reenact.tape.scrub import scrub, scrubbed_kin
+from reenact.tape.scrub import is_cut, scrub, scrubbed_kin
 from reenact.tape.vault import Vault
 from reenact.tape.whole import every
 
@@ -48,7 +48,7 @@ def close(path: Path, status: int | None, notes: Iterable[Note] = (), vault: Vau
 def _close(path: Path, status: int | None, notes: Iterable[Note], vault: Vault | None) -> Recording:
     beside, book = gathered(path), sealed.beside(path)
     kin = beside.kin
-    if vault is not None and (vault.learn_from_others() or vault.late):
+    if vault is not None and (vault.learn_from_others() or vault.late or (status != 0 and is_cut(path))):
         scrub(path, vault)
         kin = scrubbed_kin(kin, vault)
     elif vault is None and book.exists():

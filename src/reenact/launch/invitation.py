@@ -36,7 +36,8 @@ class Invitation(msgspec.Struct, frozen=True):
     (monotonic, ns). `hash_seed` is PYTHONHASHSEED as the program is to see it. `outputs` are device and number of
     stdout and stderr of the run: by that a process knows whether its own are the same. `coerced`: it is given no
     LC_CTYPE, and may set one itself (PEP 538). `missing` is a command that says that there is no such program, as who
-    would have started it says that; empty for none. `vault` is handed on.
+    would have started it says that; empty for none. `vault` is the page from which it is
+    handed on.
     """
 
     reenact: str

@@ -14,7 +14,7 @@ from reenact import __version__, _real
 from reenact.engine import plan as plans
 from reenact.engine.session import Birth, Session
 from reenact.engine.side.traffic import SideTraffic
-from reenact.launch import child, command, parent, world
+from reenact.launch import child, command, page, parent, world
 from reenact.launch import manifest as manifests
 from reenact.launch.invitation import Invitation
 from reenact.launch.joining import NOWHERE, identity
@@ -24,7 +24,6 @@ from reenact.seams.system import made
 from reenact.tape.event import OUTPUTS, Snapshot, Start
 from reenact.tape.reader import folder_of
 from reenact.tape.store import Store
-from reenact.tape.vault import Vault
 from reenact.tape.writer import TapeWriter
 
 GIVEN = "{program} was given the descriptor {descriptor}: what passes through it is not on tape"
@@ -46,7 +45,7 @@ def start(text: str) -> None:
 
 
 def _begin(invitation: Invitation, hash_seed: str) -> None:
-    vault, run = Vault.handed(invitation.vault), Path(invitation.tape)
+    vault, run = page.read(invitation.vault), Path(invitation.tape)
     program = command.Command(sys.executable, *command.split(tuple(sys.orig_argv[1:])))
     run_id, tape = Store(folder_of(run)).new(program.name)
     seed_set = invitation.hash_seed is not None

@@ -59,7 +59,7 @@ class Inviting:
         """An invitation to that lane."""
         outputs = [identity(1), identity(2)]
         tape, store = str(self._tape), str(self._store)
-        vault = self._vault.hand_on()
+        vault = self._vault.page
         return Invitation(__version__, tape, store, self._run, lane, self._began, outputs, deep=self._deep, vault=vault)
 
 

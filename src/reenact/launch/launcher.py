@@ -25,6 +25,7 @@ from reenact.launch import manifest as manifests
 from reenact.launch.command import Command
 from reenact.launch.labels import Labels
 from reenact.launch.manifest import Manifest
+from reenact.launch.page import Page
 from reenact.launch.settings import Settings
 from reenact.launch.slip import Slip
 from reenact.launch.spec import CALL, SPEC, Report, Spec
@@ -141,7 +142,7 @@ def record(  # noqa: PLR0913  all that a recording may be
     manifest = world.survey(command, run_id, name, vault, boundaries, side_traffic)
     manifest = (labels or Labels()).on(manifest, vault)
     writer = _begun(store, path, manifest, vault)
-    slip = Slip.made()
+    slip, page = Slip.made(), Page(vault)
     user_seed = os.environ.get("PYTHONHASHSEED")
     spec = Spec(
         "record",
@@ -176,6 +177,7 @@ def record(  # noqa: PLR0913  all that a recording may be
             writer.close()  # held until now, so that the tape is seen to be written throughout
         untold = slip.texts
         slip.close()
+        page.close()
     try:
         recording = closing.close(path, status, [Note("fault", text, -1) for text in untold], vault)
     except TapeError as error:

@@ -18,6 +18,7 @@ from reenact.launch import closing, entry, launcher, rewinding, running, supervi
 from reenact.launch import manifest as manifests
 from reenact.launch.fate import Fate, parts_of
 from reenact.launch.manifest import Manifest
+from reenact.launch.page import Page
 from reenact.launch.settings import Settings
 from reenact.launch.spec import SPEC, Report, Spec
 from reenact.tape import sealed
@@ -87,7 +88,7 @@ def resume(recording: Recording, store: Store, settings: Settings, fates: Mappin
     writer = _begin(recording, manifest, store, fates)
     path = writer.path
     vault.share(sealed.beside(path))
-    files = rewinding.folder(path)
+    files, page = rewinding.folder(path), Page(vault)
     with tempfile.TemporaryDirectory(prefix="reenact-") as folder:
         report = Path(folder) / "report.json"
         spec = Spec(
@@ -112,6 +113,7 @@ def resume(recording: Recording, store: Store, settings: Settings, fates: Mappin
             reason = f"{manifest.cwd} is not there" if not Path(manifest.cwd).is_dir() else error.strerror
             raise UsageError(launcher.NOT_STARTED.format(python=command.python, reason=reason)) from error
         finally:
+            page.close()
             with contextlib.suppress(sqlite3.Error):
                 writer.close()  # held until now, so that the tape is seen to be written throughout
         found = running.report_of(report)

@@ -30,7 +30,7 @@ class Slip:
     def made(cls) -> Self:
         """A new one, which is empty."""
         with contextlib.suppress(OSError):
-            descriptor, path = _memory()
+            descriptor, path = memory()
             os.truncate(descriptor, _SIZE)
             return cls(path, mmap.mmap(descriptor, _SIZE), descriptor)
         return cls("", None)
@@ -73,7 +73,8 @@ class Slip:
                 os.unlink(self.path)  # noqa: PTH108
 
 
-def _memory() -> tuple[int, str]:
+def memory() -> tuple[int, str]:
+    """A file of memory, or what is nearest to one, and where this user finds it while it is open."""
     if hasattr(os, "memfd_create"):
         descriptor = os.memfd_create("reenact")
         return descriptor, f"/proc/{os.getpid()}/fd/{descriptor}"

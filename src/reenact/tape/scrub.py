@@ -11,9 +11,11 @@ from pathlib import Path
 import msgspec
 
 from reenact.tape.allowance import Allowance
+from reenact.tape.answer import is_seen_whole
 from reenact.tape.delta import Bodies
-from reenact.tape.event import AnyRecord, Began, Kin, Redacted
+from reenact.tape.event import LAST, AnyRecord, Began, Kin, Part, PartKind, Redacted
 from reenact.tape.journal import Packer, Piece, assembled, encode, fold, sliced, stretches, unfold, unpack
+from reenact.tape.reader import records as stored
 from reenact.tape.streams import Streams, rewritten
 from reenact.tape.vault import Vault
 
@@ -34,6 +36,17 @@ def scrub(path: Path, vault: Vault) -> None:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
+def is_cut(path: Path) -> bool:
+    """Whether there is an answer without an end on a tape in which secrets are seen only when it is whole."""
+    open_: set[int] = set()
+    for record in stored(path):
+        if isinstance(record, Part) and record.kind == PartKind.HEAD and is_seen_whole(record.data):
+            open_.add(record.event)
+        elif isinstance(record, Part) and record.kind in LAST:
+            open_.discard(record.event)
+    return bool(open_)
+
+
 def scrubbed(records: Sequence[AnyRecord], vault: Vault) -> list[AnyRecord]:
     """The records without secrets: those that the vault knows, and those that it comes to know by looking at these."""
     for record in records:
@@ -41,7 +54,7 @@ def scrubbed(records: Sequence[AnyRecord], vault: Vault) -> list[AnyRecord]:
             vault.leave(record.placeholders)
     known, news = -1, [*records]
     while known != vault.count:  # what is found in one place may stand in another
-        known = vault.count
+        known, vault.spoiled = vault.count, 0
         news = _once(records, vault)
     return [*(one for one in news if not isinstance(one, Redacted)), vault.told(news)]
 
@@ -58,7 +71,7 @@ def _once(records: Sequence[AnyRecord], vault: Vault) -> list[AnyRecord]:
     for stretch in stretches([record] for record in records):
         vault.look_through(stretch, encode(stretch))
     digests: dict[bytes, bytes] = {}
-    joined = Streams().cleaned(_bodies(records, vault), vault)
+    joined = Streams(over=True).cleaned(_bodies(records, vault), vault)
     news: list[AnyRecord] = []
     for is_kin, group in groupby(joined, lambda record: isinstance(record, Kin)):
         if is_kin:

@@ -6,13 +6,12 @@ A secret that is cut by the border of two records is found where these are put t
 from __future__ import annotations
 
 import hashlib
-import re
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, Protocol
 
 import msgspec
 
+from reenact.tape import answer
 from reenact.tape.event import LAST, Again, AnyRecord, Began, Changed, Content, Kind, Left, Part, PartKind, Saw, Wrote
 
 Clean = Callable[[bytes], bytes]
@@ -20,36 +19,43 @@ Key = int | tuple[object, ...]
 
 _CHUNK, _HEAD = PartKind.CHUNK, PartKind.HEAD
 _IN_PIECES: Final = frozenset({Kind.STDIN, Kind.PIPE, Kind.SOCKET})
-_FRAMING: Final = re.compile(rb"(?:\A|\r\n)[0-9a-fA-F]{1,8}(?:;[^\r\n]*)?\r\n")
-_ENCODED: Final = re.compile(rb"content-encoding[\"']?\s*[,:]\s*[\"']?(gzip|x-gzip)", re.IGNORECASE)
-_CHUNKED: Final = re.compile(rb"\"framing\":\s*\"chunked\"|transfer-encoding: *chunked", re.IGNORECASE)
-_MOST: Final = 64 * 1024 * 1024  # bytes that a compressed answer may unpack to and be looked into
-_GZIP: Final = b"\x1f\x8b\x08"
+_HELD: Final = 4 * 1024 * 1024  # bytes of an answer that are held until the rest of it has come
 
 
-class Cleaner(Protocol):
+class Cleaner(answer.Cleaner, Protocol):
     """Who knows the secrets, see `vault.Vault`."""
 
     longest: int
-
-    def clean(self, data: bytes) -> bytes:
-        """The same without secrets, as long as it was."""
-
-    def discover(self, data: bytes) -> None:
-        """Learns what in it is one."""
 
     def spans(self, data: bytes) -> list[tuple[int, int]]:
         """Where secrets stand."""
 
 
-class Streams:
-    """What the records of one journal have begun and not ended."""
+class _Held:
+    """What has come of an answer in which secrets are seen only when it is whole, and what was written of that."""
 
     def __init__(self) -> None:
+        self.came = bytearray()
+        self.written = bytearray()
+        self.too_long = False
+
+    def add(self, came: bytes, written: bytes) -> None:
+        """So much more, and no more than can be held."""
+        self.too_long = self.too_long or len(self.came) + len(came) > _HELD
+        self.came = bytearray() if self.too_long else self.came + came
+        self.written = bytearray() if self.too_long else self.written + written
+
+
+class Streams:
+    """What the records of one journal have begun and not ended. `over`: what has not ended goes on no more."""
+
+    def __init__(self, *, over: bool = False) -> None:
+        self._over = over
         self._named: dict[int, Key] = {}  # events whose value is a piece of something longer
         self._heads: dict[Key, bytes] = {}  # of answers that still come: what says how their bodies are written
+        self._held: dict[Key, _Held] = {}
         self._before: dict[Key, bytes] = {}  # the end of each, as it was
-        self.torn = False  # a secret began in a record that had been written
+        self.torn = False  # there is a secret in what had been written before it was seen
 
     def cleaned(self, records: Sequence[AnyRecord], vault: Cleaner) -> Sequence[AnyRecord]:
         """The records with the texts that they are the pieces of cleaned; the same ones if nothing was in these."""
@@ -59,12 +65,15 @@ class Streams:
             if len(places) == 1 and key in over and key not in self._before and key not in self._heads:
                 continue  # it is cleaned as it stands
             parts = [_data(records[at]) for at in places]
-            news = self._cleaned(key, parts, vault, goes_on=key not in over)
+            news = self._cleaned(key, parts, vault, goes_on=key not in over and not self._over)
             for at, old, new in zip(places, parts, news, strict=True):
                 if old != new:
                     changed[at] = _with(records[at], new)
         for key in over:
+            if key in self._held and key not in pieces:
+                self._cleaned_whole(key, b"", vault)
             self._heads.pop(key, None)
+            self._held.pop(key, None)
             self._before.pop(key, None)
         return [changed.get(at, record) for at, record in enumerate(records)] if changed else records
 
@@ -88,7 +97,7 @@ class Streams:
         if part.kind == _CHUNK:
             return part.event
         if part.kind == _HEAD:
-            if b"framing" in part.data or b"ncoding" in part.data:
+            if answer.is_special(part.data):
                 self._heads[part.event] = part.data
         elif part.kind in LAST:
             over.add(part.event)
@@ -106,57 +115,33 @@ class Streams:
         if before:
             spans = vault.spans(before + joined[: vault.longest])
             self.torn = self.torn or any(start < len(before) < end for start, end in spans)
-            self.torn = self.torn or _ENCODED.search(head) is not None  # what it unpacks to is seen when it is whole
         if goes_on and vault.longest:
             self._before[key] = (before + joined)[1 - vault.longest :]
         if len(parts) == 1 and not head:
             return parts
         vault.discover(joined)
-        cleaned = clean_body(joined, head, vault)
+        if not answer.is_seen_whole(head):
+            cleaned = answer.clean_body(joined, head, vault)
+        elif goes_on:
+            cleaned = answer.clean_begun(joined, head, vault)
+            self._held.setdefault(key, _Held()).add(joined, cleaned)
+        else:
+            cleaned = self._cleaned_whole(key, joined, vault)
         return parts if cleaned == joined else list(_cut(cleaned, map(len, parts)))
 
+    def _cleaned_whole(self, key: Key, rest: bytes, vault: Cleaner) -> bytes:
+        """The end of an answer, cleaned; where what was written of it is to be cleaned, too, as if it went on."""
+        head, held = self._heads[key], self._held.get(key, _Held())
+        cleaned = answer.clean_body(bytes(held.came) + rest, head, vault)
+        if held.too_long or not cleaned.startswith(bytes(held.written)):
+            self.torn = True
+            return answer.clean_begun(rest, head, vault)
+        return cleaned[len(held.written) :]
 
-def clean_body(body: bytes, head: bytes, vault: Cleaner) -> bytes:
-    """What came of an answer, cleaned, as long as it was; `head` says how it is written."""
-    framing = [match.span() for match in _FRAMING.finditer(body)] if _CHUNKED.search(head) else []
-    plain = body
-    for start, end in reversed(framing):
-        plain = plain[:start] + plain[end:]
-    cleaned = _clean_packed(plain, vault) if _ENCODED.search(head) else vault.clean(plain)
-    if cleaned == plain:
-        return body if not framing else vault.clean(body)
-    for start, end in framing:
-        cleaned = cleaned[:start] + body[start:end] + cleaned[start:]
-    return cleaned
-
-
-def _clean_packed(packed: bytes, vault: Cleaner) -> bytes:
-    """What gzip has packed, looked into; packed anew to the same length where there is a secret in it."""
-    if not packed.startswith(_GZIP):
-        return packed
-    try:
-        unpacker = zlib.decompressobj(31)
-        plain = unpacker.decompress(packed, _MOST)
-    except zlib.error:
-        return packed
-    vault.discover(plain)
-    cleaned = vault.clean(plain)
-    if cleaned == plain or not unpacker.eof:
-        return packed
-    return repacked(cleaned, len(packed)) or packed
-
-
-def repacked(plain: bytes, size: int) -> bytes | None:
-    """A gzip member (RFC 1952) of exactly that size; None where it cannot be had. What is over is a file's name."""
-    for memory in (9, 8):
-        packer = zlib.compressobj(9, zlib.DEFLATED, -15, memory)
-        deflated = packer.compress(plain) + packer.flush()
-        over = size - len(deflated) - 18
-        if over >= 0:
-            flags, name = (b"\x08", b"x" * (over - 1) + b"\0") if over else (b"\0", b"")
-            check = zlib.crc32(plain).to_bytes(4, "little") + (len(plain) & 0xFFFFFFFF).to_bytes(4, "little")
-            return _GZIP + flags + bytes(4) + b"\x02\xff" + name + deflated + check
-    return None
+    def finish(self, vault: Cleaner) -> None:
+        """Nothing more comes of answers that have not ended."""
+        for key in self._held:
+            self._cleaned_whole(key, b"", vault)
 
 
 def _data(record: AnyRecord) -> bytes:

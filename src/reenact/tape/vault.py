@@ -43,9 +43,11 @@ class Vault:
     ) -> None:
         self.key = key or _real.urandom(_KEY)
         self.book: Path | None = None
+        self.page = ""  # where it is handed on to who is not to be told by words
         self.contents = contents
         self.late = False  # something may have been written with a secret in it
         self.longest = 0
+        self.spoiled = 0  # answers in which something else stands for a secret than elsewhere
         self._sealed: Sealed | None = None
         self._learns = learns
         self._forms: dict[bytes, Form] = {}
@@ -69,16 +71,17 @@ class Vault:
     @classmethod
     def handed(cls, text: str) -> Vault:
         """That of another process of the same run, which has handed it on."""
-        key, book, patterns, pii = json.loads(text)
+        key, book, page, patterns, pii = json.loads(text)
         contents = Contents(patterns, pii=pii) if patterns or pii else None
         vault = cls(bytes.fromhex(key), Path(book) if book else None, contents)
+        vault.page = page
         vault.learn_from_others()
         return vault
 
     def hand_on(self) -> str:
         """For `handed`."""
         patterns, pii = (self.contents.patterns, self.contents.pii) if self.contents is not None else ((), False)
-        return json.dumps([self.key.hex(), str(self.book or ""), patterns, pii])
+        return json.dumps([self.key.hex(), str(self.book or ""), self.page, patterns, pii])
 
     # What is secret
 
@@ -207,6 +210,19 @@ class Vault:
         self.learn(nature.of_file(path, content), nature.is_long)
         return self.clean(content)
 
+    def stands_in(self, data: bytes) -> bool:
+        """Whether something in it stands for a secret."""
+        return any(stands in data for stands in self._stands)
+
+    def spoil(self) -> None:
+        """What stands for a secret in an answer is not what stands for it elsewhere: no replay is exact."""
+        self.spoiled += 1
+
+    def finish(self) -> None:
+        """Nothing more is written."""
+        self._streams.finish(self)
+        self._tell_of_torn()
+
     def holds(self, data: bytes) -> bool:
         """Whether there is a secret in it."""
         for written, _ in self._needles:  # noqa: SIM110  a generator costs more than what it asks, and this is asked often
@@ -240,21 +256,22 @@ class Vault:
         self.learn_environment(os.environ)
         self.look_through(records, raw)
         self._wrote = True
-        if not self._needles:
-            return records
         joined = self._streams.cleaned(records, self)
-        if self._streams.torn:
-            self._streams.torn, self.late = False, True
-            if self._sealed is not None:
-                self._sealed.add([b""])
+        self._tell_of_torn()
         if joined is records and len(self._told) == self._written and whole and not self.holds(raw):
             return records
         kept = [self._rewritten(record) for record in joined]
-        lost = self.lost(kept)
+        lost, self.spoiled = self.lost(kept) + self.spoiled, 0
         if lost or len(self._told) > self._written:
             self._written = len(self._told)
             kept.append(Redacted(sorted(self._told), lost))
         return kept
+
+    def _tell_of_torn(self) -> None:
+        if self._streams.torn:
+            self._streams.torn, self.late = False, True
+            if self._sealed is not None:
+                self._sealed.add([b""])
 
     def _rewritten(self, record: AnyRecord) -> AnyRecord:
         """A slice is of what has been rewritten before it was cut."""
@@ -271,4 +288,4 @@ class Vault:
         """What the records have to say of what stands in them."""
         before = [record for record in records if isinstance(record, Redacted)]
         told = self._told.union(*(record.placeholders for record in before))
-        return Redacted(sorted(told), max(self.lost(records), sum(record.lost for record in before)))
+        return Redacted(sorted(told), max(self.lost(records) + self.spoiled, sum(record.lost for record in before)))

@@ -37,6 +37,9 @@ class Protector(Protocol):
     def cleaned(self, records: Sequence[AnyRecord]) -> Sequence[AnyRecord]:
         """The same as records."""
 
+    def finish(self) -> None:
+        """Nothing more is written."""
+
 
 class TapeWriter:
     """An open tape. Thread safe; records are buffered until `commit`. `weight` is roughly how many bytes wait for that.
@@ -57,6 +60,7 @@ class TapeWriter:
         self.first: Piece | None = None
         self._files: descriptors.Files | None = None
         self._cleaned: Callable[[Sequence[AnyRecord]], Sequence[AnyRecord]] = lambda records: records
+        self._finish: Callable[[], None] = lambda: None
         self.commits = 0
         self.weight = 0
         self.append = self._pending.append  # as `add`, where a commit is due before memory is
@@ -104,7 +108,7 @@ class TapeWriter:
 
     def protect(self, vault: Protector) -> None:
         """From now on records are written as the vault makes them: without secrets."""
-        self._packer.encode, self._cleaned = vault.encode, vault.cleaned
+        self._packer.encode, self._cleaned, self._finish = vault.encode, vault.cleaned, vault.finish
 
     def add(self, record: AnyRecord) -> None:
         """Keeps a record in memory; it rides along with the next commit."""
@@ -264,6 +268,7 @@ class TapeWriter:
             return
         try:
             self.commit()
+            self._finish()
         finally:
             with self._lock:
                 if not self._forsaken:
