@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import Final
 
-from reenact.engine.diff.alignment import Gap, gaps, shared, shared_end
-from reenact.engine.divergence import Change, Hunk, Kind, Mark, Part, Piece
+from reenact.diff.alignment import Gap, gaps, shared, shared_end
+from reenact.diff.change import Change, Hunk, Kind, Mark, Part, Piece
 
 MAX_HUNKS: Final = 8
 CONTEXT: Final = 40  # characters shown on each side of a changed word
