@@ -49,7 +49,7 @@ def command(
     from reenact.tape.whole import whole
     from reenact.trajectory import trajectory
 
-    name, number = _place(run)
+    name, number = place(run)
     if number is not None and step is not None and number != step:
         raise UsageError(f"{run} already names a step; leave out --step {step}")
     step = step if step is not None else number
@@ -139,7 +139,7 @@ def _event(recording: Recording, found: Trajectory, number: int, *, as_json: boo
     screen.write(events.text(document, cwd=manifest.cwd, lanes=lanes, width=screen.width, paint=screen.paint))
 
 
-def _place(run: str) -> tuple[str, int | None]:
+def place(run: str) -> tuple[str, int | None]:
     """A run, and the step of it that `run@12` means."""
     name, at, number = run.rpartition("@")
     is_number = number.isascii() and number.isdigit() and len(number) < 18
