@@ -31,7 +31,7 @@ from reenact.trajectory.difference import Comparison, Difference, Pair, Sort
 from reenact.trajectory.entry import Entry
 from reenact.trajectory.exchange import class_of, message_of
 from reenact.trajectory.own import Own
-from reenact.trajectory.spoken import Item, answered, told
+from reenact.trajectory.spoken import Item, answered, items, told
 from reenact.trajectory.walk import Trajectory
 
 _BITS: Final = 512
@@ -89,7 +89,7 @@ class _Said:
 
     @classmethod
     def of(cls, step: Step, side: Side) -> _Said:
-        said = tuple(told(step.news.messages, side.own)), tuple(answered(step.answer, side.own))
+        said = tuple(items(told(step.news.messages), side.own)), tuple(items(answered(step.answer), side.own))
         asked, done = said[0], [item for item in said[1] if item.sort is not Sort.THINKING]
         gist = Gist(
             step.lane,

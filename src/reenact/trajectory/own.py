@@ -87,11 +87,11 @@ def _drawn(recording: Recording) -> Iterator[str]:
                 if isinstance(value, bytes) and len(value) >= _LEAST:
                     yield value.hex()
                     if len(value) == _UUID:
-                        yield from _uuids(value)
+                        yield from uuids(value)
 
 
-def _uuids(value: bytes) -> Iterator[str]:
-    """The UUID that these bytes are, and the one of version 4 that is made of them (RFC 9562, 5.4)."""
+def uuids(value: bytes) -> Iterator[str]:
+    """How one writes the UUID that 16 bytes are, and the one of version 4 that is made of them (RFC 9562, 5.4)."""
     made = bytearray(value)
     made[6], made[8] = made[6] & 0x0F | 0x40, made[8] & 0x3F | 0x80
     for each in (value, bytes(made)):

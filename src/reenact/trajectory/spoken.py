@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from reenact.diff.value import container
-from reenact.providers import Media, Message, Other, Text, Thinking, ToolCall, ToolResult
+from reenact.providers import Media, Message, Other, Part, Text, Thinking, ToolCall, ToolResult
 from reenact.trajectory.difference import Sort
 from reenact.trajectory.own import Own
 
@@ -27,43 +27,51 @@ class Item(NamedTuple):
         return self.sort, self.name
 
 
-def told(messages: Iterable[Message], own: Own) -> Iterator[Item]:
-    """What messages tell a model."""
+def items(said: Iterable[Said], own: Own) -> Iterator[Item]:
+    """What was said, so that it can be compared with what was said in another run."""
+    for one in said:
+        yield Item(*one, own.without(_canonical(one.text)))
+
+
+class Said(NamedTuple):
+    """A thing that was said."""
+
+    sort: Sort
+    name: str
+    text: str
+
+
+def told(messages: Iterable[Message]) -> Iterator[Said]:
+    """What messages tell a model. Thinking is handed back and told nobody."""
     for message in messages:
         for part in message.parts:
-            match part:
-                case Text(text):
-                    yield _item(Sort.PROMPT, message.role, text, own)
-                case ToolResult(_, name, text, is_error):
-                    yield _item(Sort.RESULT, f"{name or ''}{' failed' if is_error else ''}", text, own)
-                case ToolCall(_, name, arguments):
-                    yield _item(Sort.PROMPT, f"{message.role} calls {name}", arguments, own)
-                case Media(kind, size):
-                    yield _item(Sort.PROMPT, message.role, f"[{kind}, {size} bytes]", own)
-                case Other(kind):
-                    yield _item(Sort.PROMPT, message.role, f"[{kind}]", own)
+            if not isinstance(part, Thinking):
+                yield _said(part, message.role, Sort.PROMPT)
 
 
-def answered(answer: Message | None, own: Own) -> Iterator[Item]:
-    """What an answer says and asks for."""
+def answered(answer: Message | None) -> Iterator[Said]:
+    """What an answer says and asks for; hidden thinking says nothing."""
     for part in answer.parts if answer is not None else ():
-        match part:
-            case Text(text):
-                yield _item(Sort.ANSWER, "", text, own)
-            case Thinking(text) if text:
-                yield _item(Sort.THINKING, "", text, own)
-            case ToolCall(_, name, arguments, hosted):
-                yield _item(Sort.CALL, f"{name} of the provider" if hosted else name, arguments, own)
-            case ToolResult(_, name, text, is_error):
-                yield _item(Sort.RESULT, f"{name or ''}{' failed' if is_error else ''}", text, own)
-            case Media(kind, size):
-                yield _item(Sort.ANSWER, "", f"[{kind}, {size} bytes]", own)
-            case Other(kind):
-                yield _item(Sort.ANSWER, "", f"[{kind}]", own)
+        if part != Thinking(""):
+            yield _said(part, "", Sort.ANSWER)
 
 
-def _item(sort: Sort, name: str, text: str, own: Own) -> Item:
-    return Item(sort, name, text, own.without(_canonical(text)))
+def _said(part: Part, role: str, sort: Sort) -> Said:
+    """A part of what somebody of that role says; `sort` is what it is, if nothing else is known of it."""
+    match part:
+        case Text(text):
+            return Said(sort, role, text)
+        case Thinking(text):
+            return Said(Sort.THINKING, "", text)
+        case ToolCall(_, name, arguments, hosted):
+            name = f"{name} of the provider" if hosted else name
+            return Said(sort, f"{role} calls {name}", arguments) if role else Said(Sort.CALL, name, arguments)
+        case ToolResult(_, name, text, is_error):
+            return Said(Sort.RESULT, f"{name or ''}{' failed' if is_error else ''}", text)
+        case Media(kind, size):
+            return Said(sort, role, f"[{kind}, {size} bytes]")
+        case Other(kind):
+            return Said(sort, role, f"[{kind}]")
 
 
 def _canonical(text: str) -> str:
