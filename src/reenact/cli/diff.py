@@ -42,7 +42,7 @@ def command(first: str, second: str, step: int | None, store_dir: str | None, *,
     counts, given, steps, beside, end
     """  # noqa: D301  \b tells click not to wrap
     from reenact.cli.screen import Screen
-    from reenact.cli.show import place
+    from reenact.cli.show import has, place
     from reenact.errors import UsageError
     from reenact.report import differences
     from reenact.report.document import encode
@@ -55,7 +55,7 @@ def command(first: str, second: str, step: int | None, store_dir: str | None, *,
     store = options.open_store(store_dir)
     (a, run_a), (b, run_b) = (_side(store.resolve(name)) for name in (first, second))
     if step is not None and not 1 <= step <= run_a.steps:
-        raise UsageError(f"there is no step {step}: {run_a.id} has {run_a.steps or 'no'} steps")
+        raise UsageError(f"there is no step {step}: {has(a.recording, run_a.steps, 'step', 1)}")
     document = differences.document(run_a, run_b, compare(a, b), differences.given(a, b))
     if as_json:
         click.echo(encode(document))

@@ -69,7 +69,7 @@ def text(run: Run, found: Origin, *, width: int, paint: Paint) -> Iterator[str]:
         yield f"  {paint.dim(_ENDINGS[found.verdict])}"
     yield from page.listed("Candidates: parts of it, that were there before", found.candidates)
     yield from page.listed("Earlier places hold it, too", found.earlier)
-    yield from page.listed("It also appears in", found.also)
+    yield from page.listed("It also appears in" if found.hops else "It appears in", found.also)
 
 
 _ENDINGS: Final = {

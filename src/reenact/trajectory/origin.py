@@ -66,20 +66,24 @@ class Origin(msgspec.Struct, frozen=True):
 
 
 class Start(msgspec.Struct, frozen=True):
-    """Where the way begins: at a step or an event, or where neither is given at the end of the run."""
+    """Where the way begins: at a step or an event, and there at what went one way; at the end of the run for none."""
 
     step: int | None = None
     event: int | None = None
+    way: Way | None = None
 
 
 def origin(text: str, passages: Sequence[Passage], steps: Sequence[Step], start: Start) -> Origin:
     """Where a text came from."""
     sought = Sought(text)
     hits = sorted((hit for passage in passages for hit in _hits(sought, passage)), key=_when)
-    met = _met(hits, start)
+    ways = _Ways(hits, {step.number: step for step in steps})
+    met = ways.met(start)
     if met is None:
-        return Origin(text, Verdict.NOWHERE, also=tuple(hits), candidates=_parts(sought, passages, None))
-    way = _Ways(hits, {step.number: step for step in steps}).back(met)
+        return Origin(
+            text, Verdict.NOWHERE, also=tuple(hits), candidates=() if hits else _parts(sought, passages, None)
+        )
+    way = ways.back(met)
     last = way[-1]
     rest = [hit for hit in hits if hit not in way]
     verdict = Verdict.PROGRAM if last.way is Way.OUT else Verdict.MODEL if last.source in SAID else Verdict.CAME
@@ -111,22 +115,26 @@ def _when(hop: Hop) -> tuple[int, bool]:
     return hop.at, hop.source in _ENDS
 
 
-def _met(hits: Sequence[Hop], start: Start) -> Hop | None:
-    """Where the text is met: the last place in the step or event; else the end of the run, or the last place at all."""
-    if start.event is not None:
-        hits = [hit for hit in hits if hit.event == start.event]
-    elif start.step is not None:
-        hits = [hit for hit in hits if hit.step == start.step]
-    ends = [hit for hit in hits if hit.source in _ENDS]
-    return max(ends or hits, key=_when, default=None)
-
-
 class _Ways:
     """How a text can have gone from one place to another."""
 
     def __init__(self, hits: Sequence[Hop], steps: dict[int, Step]) -> None:
         self._hits = hits
         self._steps = steps
+
+    def met(self, start: Start) -> Hop | None:
+        """Where the text is met: the last place there, or what the request there holds of what was said before."""
+        hits = [hit for hit in self._hits if start.way is None or hit.way is start.way]
+        if start.event is not None:
+            there = [hit for hit in hits if hit.event == start.event]
+        elif start.step is not None:
+            there = [hit for hit in hits if hit.step == start.step]
+        else:
+            there = [hit for hit in hits if hit.source in _ENDS] or hits
+        if not there and start.step is not None and start.way is not Way.IN:
+            known = self._conversation(start.step)
+            there = [hit for hit in self._hits if hit.step in known and hit.source in TOLD | SAID]
+        return max(there, key=_when, default=None)
 
     def back(self, met: Hop) -> list[Hop]:
         """From there to its origin."""

@@ -112,7 +112,7 @@ class Sought:
                 "rounded": len(key) > len(sought) and _rounded(key, decimals) == sought,
             }
             told = tuple(name for name, so in forms.items() if so)
-            if told and _is_whole(text, *found.span(), listed=False):
+            if told and key != sought and _is_whole(text, *found.span(), listed=False):
                 return msgspec.structs.replace(self._match(Grade.PARTIAL, text, *found.span()), forms=told)
         return None
 
