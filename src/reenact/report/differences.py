@@ -131,24 +131,23 @@ def headline(document: DiffDocument) -> str:
     first = document.first_said or document.first
     if first is None:
         return f"{runs} are the same"
+    if first.difference.sort is Sort.STEP:
+        has, lacks = (document.a, document.b) if first.b is None else (document.b, document.a)
+        return f"{runs} differ, first by step {first.a or first.b} of {plain(has.id)}, which {plain(lacks.id)} has not"
     at = _at(first)
     return f"{runs} differ, first {at + ': ' if at else 'in '}{named(first.difference)}"
 
 
 def _at(first: First) -> str:
-    """At which step that is; empty where it is in none."""
-    if first.a is None:
-        return f"at step {first.b} of the second" if first.b is not None else ""
-    if first.b is None:
-        return f"at step {first.a} of the first"
+    """At which step that is; empty where it is in none, or there is none on one side."""
+    if first.a is None or first.b is None:
+        return ""
     return f"at step {first.a}" if first.a == first.b else f"at step {first.a} of the first, {first.b} of the second"
 
 
 def named(difference: Difference) -> str:
     """What differs, in a few words."""
     sort, name = difference.sort, plain(difference.name)
-    if sort is Sort.STEP:
-        return "only one of them has that step"
     if sort is Sort.CALL:
         return _CALLS[difference.changes[0].kind]
     if not name:
