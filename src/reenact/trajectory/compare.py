@@ -248,14 +248,18 @@ def _called(item: Item) -> str:
 
 
 def _troubles(old: Step, new: Step, own: Own, other: Own) -> Iterator[Difference]:
-    sides = [
-        [(f"{one.status or ''} {one.type}: {one.message}".strip(" :")) for one in step.troubles] for step in (old, new)
-    ]
+    sides = [_failures(step) for step in (old, new)]
     keys = [[whose.without(text) for text in side] for whose, side in zip((own, other), sides, strict=True)]
     if keys[0] != keys[1]:
         yield from _value(Sort.ERROR, "", *("\n".join(side) for side in sides))
     elif len(old.attempts) != len(new.attempts):
         yield from _value(Sort.ERROR, "attempts", str(len(old.attempts)), str(len(new.attempts)), matters=False)
+
+
+def _failures(step: Step) -> list[str]:
+    """What went wrong in asking the model."""
+    failed = [trouble for trouble in step.troubles if trouble.event in step.attempts]
+    return [f"{one.status or ''} {one.type}: {one.message}".strip(" :") for one in failed]
 
 
 # Besides
