@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -17,6 +18,7 @@ from reenact.trajectory.sought import Grade
 
 FORMAT: Final = 1
 _LISTED: Final = 6
+_NAME: Final = 60
 _SHOWN: Final = 60  # letters of what was looked for that are said again
 _MODELS: Final = {
     Source.ANSWER: "the model's answer",
@@ -81,7 +83,7 @@ _ENDINGS: Final = {
 
 def headline(found: Origin) -> str:
     """What came of it, in a sentence."""
-    shown = plain(found.text if len(found.text) <= _SHOWN else f"{found.text[: _SHOWN - 1]}…")
+    shown = clip(_line(found.text), _SHOWN)
     if not found.hops:
         there = " there" if found.also else " on the tape"
         return f"“{shown}”: nothing{there} holds it"
@@ -98,7 +100,7 @@ def headline(found: Origin) -> str:
 
 def named(hop: Hop) -> str:
     """A place, in a few words."""
-    return _SAYS[hop.source].format(plain(hop.name))
+    return _SAYS[hop.source].format(clip(plain(hop.name), _NAME))
 
 
 class _Page:
@@ -121,34 +123,19 @@ class _Page:
         room = self._width - 7 - columns(line)
         style = self._paint.good if origin else self._paint.bold
         yield f"  {arrow} {style(line)}" + (f"   {self._paint.dim(clip(told, room))}" if told and room > 8 else "")
-        yield f"      {self._excerpt(hop)}{self._grade(hop)}"
+        how = _how(hop)
+        yield f"      {self._excerpt(hop, self._width - 6 - columns(how))}{self._paint.dim(how)}"
 
-    def _grade(self, hop: Hop) -> str:
-        if hop.match.grade is Grade.EXACT:
-            return ""
-        forms = ", ".join(hop.match.forms)
-        how = (forms or "in part") if hop.match.grade is Grade.PARTIAL else f"not letter by letter: {forms}"
-        return self._paint.dim(f"   ({how})")
-
-    def _excerpt(self, hop: Hop) -> str:
+    def _excerpt(self, hop: Hop, width: int) -> str:
         """What was found, marked, with as much around it as fits."""
         match = hop.match
-        grade = 2 + columns(self._plain_grade(hop))
-        core = clip(_line(match.text), self._width - 12 - grade)
-        room = max(self._width - 8 - grade - columns(core), 0)
-        after = _line(match.after)
-        before = _line(match.before)
-        left = max(room // 2, room - columns(after))
-        begin = before if len(before) <= left else "…" + before[len(before) - left + 1 :] if left > 1 else ""
-        end = clip(after, max(room - columns(begin), 1)) if after else ""
-        core = self._paint.inverted.warn(core) if self._paint.on else f"[{core}]"
-        return f"{begin}{core}{end}"
-
-    def _plain_grade(self, hop: Hop) -> str:
-        on, self._paint = self._paint, Paint()
-        found = self._grade(hop)
-        self._paint = on
-        return found
+        core = clip(_line(match.text), max(width - 8, 8))
+        room = max(width - 2 - columns(core), 0)
+        after, before = _line(match.after), _line(match.before)
+        before = clip(before[::-1], max(room // 2, room - columns(after)))[::-1]
+        after = clip(after, room - columns(before))
+        marked = self._paint.inverted.warn(core) if self._paint.on else f"[{core}]"
+        return f"{before}{marked}{after}"
 
     def listed(self, title: str, hops: Sequence[Hop]) -> Iterator[str]:
         """Places that are not on the way."""
@@ -161,5 +148,18 @@ class _Page:
             yield self._paint.dim(f"  … and {counted(len(hops) - _LISTED, 'place')} more; --json has them all")
 
 
+def _how(hop: Hop) -> str:
+    """How it was found, if not letter by letter."""
+    forms = ", ".join(hop.match.forms)
+    match hop.match.grade:
+        case Grade.EXACT:
+            return ""
+        case Grade.NORMALIZED:
+            return f"   (written otherwise: {forms})"
+        case _:
+            return f"   ({forms or 'in part'})"
+
+
 def _line(text: str) -> str:
-    return plain(" ".join(text.split(" ")).replace("\n", " "))
+    """A text on one line."""
+    return plain(re.sub(r"\s+", " ", text))

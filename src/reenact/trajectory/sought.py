@@ -135,7 +135,7 @@ class Sought:
 
     def _forms(self, text: str, found: str) -> tuple[str, ...]:
         """In what the text that was found is written otherwise."""
-        sought, there = self._core, found
+        sought, there = (re.sub(r"(?<=\d)[ \u00a0\u202f](?=\d{3})", "'", side) for side in (self._core, found))
         told = [
             ("JSON", container(text) is not None and found not in text),
             ("escapes", "\\" in there and "\\" not in sought),
