@@ -164,7 +164,7 @@ def test_what_no_one_said_before_the_model_wrote(plain: Bench) -> None:
     assert (found["verdict"], way(found)) == ("model", LAST)
     found = origin(plain, "--text", "1,234.50", status=1)
     assert (found["verdict"], found["hops"]) == ("nowhere", [])
-    assert ("tool result", ["digits in another order"]) in [
+    assert ("response", ["digits in another order"]) in [
         (one["source"], one["match"]["forms"]) for one in found["candidates"]
     ]
 

@@ -46,7 +46,7 @@ def command(first: str, second: str, step: int | None, store_dir: str | None, *,
     from reenact.errors import UsageError
     from reenact.report import differences
     from reenact.report.document import encode
-    from reenact.trajectory.compare import compare
+    from reenact.trajectory.compare import compared
 
     first, number = place(first)
     if number is not None and step is not None and number != step:
@@ -56,7 +56,7 @@ def command(first: str, second: str, step: int | None, store_dir: str | None, *,
     (a, run_a), (b, run_b) = (_side(store.resolve(name)) for name in (first, second))
     if step is not None and not 1 <= step <= run_a.steps:
         raise UsageError(f"there is no step {step}: {has(a.recording, run_a.steps, 'step', 1)}")
-    document = differences.document(run_a, run_b, compare(a, b), differences.given(a, b))
+    document = differences.document(run_a, run_b, compared(a, b), differences.given(a, b))
     if as_json:
         click.echo(encode(document))
     else:

@@ -56,7 +56,7 @@ class Side:
     own: Own
 
 
-def compare(a: Side, b: Side) -> Comparison:
+def compared(a: Side, b: Side) -> Comparison:
     """All that the two differ in."""
     old, new = ([_Said.of(step, side) for step in side.trajectory.steps] for side in (a, b))
     settings = _Settings()

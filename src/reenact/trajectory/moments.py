@@ -14,7 +14,7 @@ Found: TypeAlias = Draws | Wrote | Saw | Changed | Again
 
 
 class Moment(NamedTuple):
-    """A record, when it came (ns since the run began, by the event before it), its lane, and what sites it may name."""
+    """A record, when it came (ns since the run began, by the event before), its lane, and what sites it may name."""
 
     at: int
     lane: str
@@ -50,18 +50,19 @@ def _folded(parent: Recording, process: Recording, allowance: Allowance) -> Iter
 def _moments(journal: Iterable[AnyRecord]) -> Iterator[Moment]:
     lanes: dict[int, str] = {}
     sites: dict[int, SiteNamed] = {}
-    at, lane = 0, ""
+    at = before = 0  # draws and output go on tape with the event that the lane makes next, and behind its beginning
+    lane = ""
     for record in journal:
         match record:
             case Began():
-                at, lane = record.at, lanes.get(record.lane, "")
+                before, at, lane = at, record.at, lanes.get(record.lane, "")
             case Part():
-                at = record.at
+                before = at = record.at
             case LaneBorn():
                 lanes[record.index] = record.path
             case SiteNamed():
                 sites[record.index] = record
             case Draws() | Wrote():
-                yield Moment(at, lanes.get(record.lane, ""), record, sites)
+                yield Moment(before, lanes.get(record.lane, ""), record, sites)
             case Saw() | Changed() | Again():
-                yield Moment(at, lane, record, sites)
+                yield Moment(before, lane, record, sites)

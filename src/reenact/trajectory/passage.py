@@ -204,7 +204,7 @@ class _Crossed:
         event = self._event
         match event.kind:
             case Kind.HTTP:
-                host = urlsplit(self._exchange.url).netloc if "[" not in self._exchange.url else self._exchange.url
+                host = _host(self._exchange.url)
                 yield self._passage(Way.OUT, Source.REQUEST, f"{event.name}\n{_text(self._exchange.question)}", host)
                 yield self._passage(Way.IN, Source.RESPONSE, _text(self._exchange.answer), host)
             case Kind.TOOL:
@@ -257,6 +257,13 @@ class _Crossed:
 
 def _text(data: bytes | Unreadable) -> str:
     return (data if isinstance(data, bytes) else data.raw).decode("utf-8", "replace")
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).netloc
+    except ValueError:
+        return ""
 
 
 def _child(event: Event) -> str:

@@ -25,7 +25,7 @@ def pointed(exchange: Exchange, answer: Message | None, pointer: str) -> str:
     body = exchange.question if side == "request" else exchange.answer
     value: object = _decoded(body)
     if value is None and side == "answer" and answer is not None:
-        value = msgspec.to_builtins(answer)
+        value = _decoded(msgspec.json.encode(answer))
     if value is None:
         raise LookupError(f"its {side} is no JSON, so nothing can be pointed at in it; look for a text with --text")
     here = f"/{side}"

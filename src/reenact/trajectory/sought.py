@@ -258,6 +258,7 @@ def _is_whole(text: str, start: int, end: int, *, listed: bool) -> bool:
     if (before.isalnum() and text[start].isalnum()) or (after.isalnum() and text[end - 1].isalnum()):
         return False
     marks = "." if listed else ".,"
-    if text[end - 1].isdigit() and after and after in marks and text[end + 1 : end + 2].isdigit():
+    goes_on = text[end - 1].isdigit() and after and after in marks and text[end + 1 : end + 2].isdigit()
+    if goes_on and text[end - 3 : end - 2] != ":":  # of a time, fractions of a second may be left out
         return False
     return not (text[start].isdigit() and before and before in marks and text[max(0, start - 2) : start - 1].isdigit())
