@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from reenact.report.terminal import columns
-from reenact.testing import Call, ModelServer, Say
+from reenact.testing import Call, ModelServer, Say, Script
 from tests.cli.desk import Desk
 from tests.runs import Bench, settings
 from tests.trajectory.made import Made, calls, gave, says, user
@@ -232,6 +232,27 @@ def test_another_conversation_is_no_source_of_what_a_model_says(desk: Desk) -> N
     found = json.loads(desk.reenact("origin", "two", "--text", "zebra", "--json").stdout)["found"]
     assert (found["verdict"], way(found)) == ("model", [("in", "answer", 2)])
     assert [(hop["source"], hop["step"]) for hop in found["earlier"]] == [("prompt", 1)]
+
+
+def test_it_leads_through_the_processes_of_a_run(bench: Bench) -> None:
+    (bench.folder / "kid.py").write_text("import sys; print('the kid has seen', sys.argv[1], open('kept.txt').read())")
+    (bench.folder / "kept.txt").write_text("a heron")
+    program = """
+        import os, subprocess, sys, httpx
+        seen = subprocess.run([sys.executable, "kid.py", "a plum"], capture_output=True, text=True).stdout
+        asked = {"model": "gpt-5", "messages": [{"role": "user", "content": seen}]}
+        answer = httpx.post(os.environ["OPENAI_BASE_URL"] + "/chat/completions", json=asked).json()
+        print(answer["choices"][0]["message"]["content"])
+    """
+    with ModelServer(Script(Say("It was a heron, and a plum."))) as server:
+        bench.record(program, env=settings(server))
+    found = origin(bench, "--text", "heron")
+    told = [("out", "output"), ("in", "answer"), ("out", "prompt"), ("in", "came"), ("out", "output"), ("in", "file")]
+    assert [(hop["way"], hop["source"]) for hop in found["hops"]] == told
+    found = origin(bench, "--text", "plum")
+    assert [(hop["way"], hop["source"]) for hop in found["hops"]][4:] == [
+        ("out", "output"), ("in", "command line"), ("out", "command"),
+    ]  # fmt: skip
 
 
 def test_it_fits_the_terminal_and_obeys_nobody(desk: Desk) -> None:

@@ -20,6 +20,7 @@ from reenact.trajectory.sought import Grade, Match, Sought
 
 _CANDIDATES: Final = 5
 _BLIND: Final = frozenset({Source.CLOCK, Source.CHANCE})  # of which a part says nothing
+_BETWEEN: Final = frozenset({Source.OUTPUT, Source.SENT, Source.COMMAND, Source.CAME, Source.STDIN, Source.PROGRAM})
 _ENDS: Final = frozenset({Source.OUTPUT, Source.OUTCOME})
 
 
@@ -37,6 +38,7 @@ class Hop(msgspec.Struct, frozen=True):
 
     `source` is what carried it and `name` whose that is: a tool, a path, a URL. `at` is ns since the run began, -1 for
     what it began with. `step` and `event` are numbers as `reenact show` has them; `site` is the line of source.
+    `process` is the path of the main lane of the process where it was, empty for the run's own.
     """
 
     way: Way
@@ -47,6 +49,7 @@ class Hop(msgspec.Struct, frozen=True):
     event: int | None
     site: Place | None
     match: Match
+    process: str = ""
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -81,11 +84,12 @@ def origin(text: str, passages: Sequence[Passage], steps: Sequence[Step], start:
     met = ways.met(start)
     if met is None:
         return Origin(
-            text, Verdict.NOWHERE, also=tuple(hits), candidates=() if hits else _parts(sought, passages, None)
+            text, Verdict.NOWHERE, also=tuple(hits), candidates=() if hits else _parts(sought, passages, None, hits)
         )
     way = ways.back(met)
     last = way[-1]
-    rest = [hit for hit in hits if hit not in way]
+    places = {_place(hop) for hop in way}
+    rest = list({_place(hit): hit for hit in reversed(hits) if _place(hit) not in places}.values())[::-1]
     verdict = Verdict.PROGRAM if last.way is Way.OUT else Verdict.MODEL if last.source in SAID else Verdict.CAME
     return Origin(
         text,
@@ -93,7 +97,7 @@ def origin(text: str, passages: Sequence[Passage], steps: Sequence[Step], start:
         tuple(way),
         tuple(hit for hit in rest if _when(hit) < _when(last)),
         tuple(hit for hit in rest if _when(hit) >= _when(last)),
-        _parts(sought, passages, last) if verdict is not Verdict.CAME else (),
+        _parts(sought, passages, last, hits) if verdict is not Verdict.CAME else (),
     )
 
 
@@ -107,7 +111,7 @@ def _hop(passage: Passage, match: Match) -> Hop:
     if passage.starts:
         place = bisect_right(passage.starts, match.at + len(match.text) - 1, key=lambda start: start[0]) - 1
         _, at, event = passage.starts[max(place, 0)]
-    return Hop(passage.way, passage.source, passage.name, at, passage.step, event, passage.site, match)
+    return Hop(passage.way, passage.source, passage.name, at, passage.step, event, passage.site, match, passage.process)
 
 
 def _when(hop: Hop) -> tuple[int, bool]:
@@ -147,12 +151,14 @@ class _Ways:
         """Where the text came from there: of all places the one that has most in common around it, else the last."""
         before = [hit for hit in self._hits if _when(hit) < _when(hop)]
         if hop.way is Way.OUT:
-            possible: Iterable[Hop] = (hit for hit in before if hit.way is Way.IN)
+            possible: Iterable[Hop] = (
+                hit for hit in before if hit.way is Way.IN and _is_within(hop.process, hit.process)
+            )
         elif hop.source in SAID:
             known = self._conversation(hop.step)
             possible = (hit for hit in before if hit.step in known and hit.source in TOLD | SAID)
         else:
-            possible = (hit for hit in before if hit.way is Way.OUT and self._is_of(hit, hop))
+            possible = (hit for hit in before if hit.way is Way.OUT and _is_of(hit, hop))
         return max(possible, key=lambda hit: (_around(hit, hop), hit.match.grade is Grade.EXACT, hit.at), default=None)
 
     def _conversation(self, step: int | None) -> set[int | None]:
@@ -163,10 +169,18 @@ class _Ways:
             step = self._steps[step].follows
         return found
 
-    @staticmethod
-    def _is_of(asked: Hop, answered: Hop) -> bool:
-        """Whether the one was given to whom the other came from."""
-        return asked.event is not None and (asked.event == answered.event or asked.name == answered.name != "")
+
+def _is_within(process: str, other: str) -> bool:
+    """Whether a process is another one or was started by it, and so may know what that took in before."""
+    return not other or process == other or process.startswith(f"{other}.")
+
+
+def _is_of(put_out: Hop, taken_in: Hop) -> bool:
+    """Whether the one was given to whom the other came from: asked of him, or put out by another process of the run."""
+    if put_out.process != taken_in.process:
+        return put_out.source in _BETWEEN and taken_in.source in _BETWEEN
+    same = put_out.name == taken_in.name != ""
+    return put_out.event is not None and (put_out.event == taken_in.event or same)
 
 
 def _around(one: Hop, other: Hop) -> int:
@@ -187,14 +201,22 @@ def _equal(pairs: Iterable[tuple[str, str]]) -> int:
     return count
 
 
-def _parts(sought: Sought, passages: Iterable[Passage], before: Hop | None) -> tuple[Hop, ...]:
+def _place(hop: Hop) -> tuple[object, ...]:
+    """What two places have in common that are one and the same text."""
+    return hop.way, hop.source, hop.name, hop.event, hop.step, hop.process
+
+
+def _parts(sought: Sought, passages: Iterable[Passage], before: Hop | None, whole: Iterable[Hop]) -> tuple[Hop, ...]:
     """The places before that hold most of it, the earliest of those that hold the same."""
     found: dict[str, Hop] = {}
+    known_whole = {_place(hop) for hop in whole}
     for passage in passages:
         match = sought.part(passage.text) if passage.source not in _BLIND else None
         if match is None:
             continue
         hop = _hop(passage, match)
+        if _place(hop) in known_whole:
+            continue
         if before is not None and (_when(hop) >= _when(before) or (hop.event, hop.way) == (before.event, before.way)):
             continue
         known = found.get(match.text.casefold())

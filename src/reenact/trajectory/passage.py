@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from itertools import chain
@@ -80,6 +79,8 @@ SAID: Final = frozenset({Source.ANSWER, Source.THINKING, Source.ARGUMENTS})
 class Passage:
     """A text that crossed. `name` says whose: a tool, a path, a URL. `other` is who is on the other side.
 
+    `process` is the path of the main lane of the process that it crossed, empty for the run's own.
+
     `starts` are where pieces of it begin, counted in letters, when they crossed (ns since the run began), and their
     events.
     """
@@ -94,15 +95,16 @@ class Passage:
     site: Place | None = None
     other: str = ""
     starts: Sequence[tuple[int, int, int | None]] = field(default=())
+    process: str = ""
 
 
-def given(words: Iterable[str], environment: Iterable[tuple[str, str]], arguments: str) -> Iterator[Passage]:
-    """What a run begins with."""
-    yield Passage(Way.IN, Source.PROGRAM, "", " ".join(words), _START)
-    if arguments:
-        yield Passage(Way.IN, Source.PROGRAM, "arguments of the function", arguments, _START)
-    for name, value in environment:
-        yield Passage(Way.IN, Source.VARIABLE, name, value, _START)
+def given(
+    words: Iterable[str], environment: Iterable[tuple[str, str]], arguments: str, process: str = "", at: int = _START
+) -> Iterator[Passage]:
+    """What a run, or a process of it, begins with."""
+    facts = [(Source.PROGRAM, "", " ".join(words)), (Source.PROGRAM, "arguments of the function", arguments)]
+    facts += [(Source.VARIABLE, name, value) for name, value in environment]
+    yield from (Passage(Way.IN, source, name, text, at, process=process) for source, name, text in facts if text)
 
 
 def passages(recording: Recording, found: Trajectory) -> Iterator[Passage]:
@@ -112,17 +114,23 @@ def passages(recording: Recording, found: Trajectory) -> Iterator[Passage]:
         TapeError: the tape cannot be believed.
     """
     steps = {entry.event: step for step in found.steps for entry in step.entries}
-    yield from chain.from_iterable(map(_of_step, found.steps))
+    processes = {lane: part.main for part in recording.processes for part in every(part) for lane in part.lanes}
+    yield from chain.from_iterable(_of_step(step, processes.get(step.lane, "")) for step in found.steps)
     yield from _offered(found)
-    yield from _of_events(recording, found, steps)
-    yield from _of_moments(recording)
+    yield from _of_events(recording, found, steps, processes)
+    yield from _of_moments(recording, processes)
     yield from _ends(recording)
 
 
 # Models
 
 
-def _of_step(step: Step) -> Iterator[Passage]:
+def _of_step(step: Step, process: str) -> Iterator[Passage]:
+    for passage in _told_and_said(step):
+        yield replace(passage, process=process)
+
+
+def _told_and_said(step: Step) -> Iterator[Passage]:
     asked, came = step.attempts[0], step.attempts[-1]
     for said in told(step.news.messages):
         source = Source.RESULT if said.sort == "tool result" else Source.PROMPT
@@ -156,8 +164,8 @@ def _offered(found: Trajectory) -> Iterator[Passage]:
 class _Joined:
     """What goes one way over a pipe or a connection, put together."""
 
-    def __init__(self, source: Source, name: str, other: str) -> None:
-        self.source, self.name, self.other = source, name, other
+    def __init__(self, source: Source, name: str, other: str, process: str) -> None:
+        self.source, self.name, self.other, self.process = source, name, other, process
         self._pieces: list[tuple[bytes, int, int | None, Place | None, int | None]] = []
 
     def add(self, data: bytes, at: int, event: int | None, site: Place | None = None, step: int | None = None) -> None:
@@ -175,10 +183,12 @@ class _Joined:
             length += len(data.decode("utf-8", "ignore"))
         text = b"".join(piece[0] for piece in self._pieces).decode("utf-8", "replace")
         _, at, event, site, step = self._pieces[0]
-        yield Passage(way, self.source, self.name, text, at, event, step, site, self.other, starts)
+        yield Passage(way, self.source, self.name, text, at, event, step, site, self.other, starts, self.process)
 
 
-def _of_events(recording: Recording, found: Trajectory, steps: dict[int, Step]) -> Iterator[Passage]:
+def _of_events(
+    recording: Recording, found: Trajectory, steps: dict[int, Step], processes: dict[str, str]
+) -> Iterator[Passage]:
     together = whole(recording)
     exchanges = Exchanges(together)
     pipes: dict[tuple[Way, str], _Joined] = {}
@@ -187,7 +197,9 @@ def _of_events(recording: Recording, found: Trajectory, steps: dict[int, Step]) 
         if event.id in asked or exchanges.whole(event.id) is not None:
             continue
         step = steps.get(event.id)
-        yield from _Crossed(exchanges.of(event), step.number if step is not None else None, pipes).passages()
+        process = processes.get(event.lane, "")
+        crossed = _Crossed(exchanges.of(event), step.number if step is not None else None, process, pipes)
+        yield from crossed.passages()
     for (way, _), joined in pipes.items():
         yield from joined.passage(way)
 
@@ -195,8 +207,11 @@ def _of_events(recording: Recording, found: Trajectory, steps: dict[int, Step]) 
 class _Crossed:
     """One event that is no request to a model."""
 
-    def __init__(self, exchange: Exchange, step: int | None, pipes: dict[tuple[Way, str], _Joined]) -> None:
+    def __init__(
+        self, exchange: Exchange, step: int | None, process: str, pipes: dict[tuple[Way, str], _Joined]
+    ) -> None:
         self._exchange, self._event, self._step, self._pipes = exchange, exchange.event, step, pipes
+        self._process = process
         site = self._event.site
         self._site = Place(site.place, site.file, site.line) if site is not None else None
 
@@ -213,9 +228,8 @@ class _Crossed:
             case Kind.STDIN:
                 self._pipe(Way.IN, Source.STDIN, "", "", self._value)
             case Kind.PROCESS | Kind.EXEC:
-                yield self._passage(
-                    Way.OUT, Source.COMMAND, f"{event.name}\n{_text(self._exchange.sent)}", _child(event)
-                )
+                text = f"{event.name}\n{_text(self._exchange.sent)}"
+                yield self._passage(Way.OUT, Source.COMMAND, text, _child(event), name=_child(event))
             case Kind.EXIT:
                 self._pipe(Way.OUT, Source.SENT, _child(event), _child(event), self._exchange.sent)
                 self._pipe(Way.IN, Source.CAME, _child(event), _child(event), _carried(self._value))
@@ -226,8 +240,8 @@ class _Crossed:
                 if not self._exchange.sent:  # what is given to one that sends counts bytes
                     self._pipe(Way.IN, Source.CAME, _child(event), _child(event), data)
             case Kind.SOCKET:
-                self._pipe(Way.OUT, Source.SENT, event.name, "connection", self._exchange.sent)
-                self._pipe(Way.IN, Source.CAME, event.name, "connection", b"".join(self._chunks))
+                self._pipe(Way.OUT, Source.SENT, _child(event), "connection", self._exchange.sent)
+                self._pipe(Way.IN, Source.CAME, _child(event), "connection", b"".join(self._chunks))
         if (failed := self._exchange.failed) is not None:
             text = f"{class_of(failed)}: {message_of(failed)}"
             yield self._passage(Way.IN, Source.EXCEPTION, text, "", name=class_of(failed))
@@ -246,10 +260,14 @@ class _Crossed:
     def _passage(self, way: Way, source: Source, text: str, other: str, name: str = "") -> Passage:
         event = self._event
         at = event.at if way is Way.OUT or event.ended is None else event.ended
-        return Passage(way, source, name or event.name, text, at, event.id, self._step, self._site, other)
+        return Passage(
+            way, source, name or event.name, text, at, event.id, self._step, self._site, other, (), self._process
+        )
 
     def _pipe(self, way: Way, source: Source, name: str, other: str, data: bytes) -> None:
-        joined = self._pipes.setdefault((way, f"{source} {name}"), _Joined(source, name, other))
+        joined = self._pipes.setdefault(
+            (way, f"{self._process} {source} {name}"), _Joined(source, name, other, self._process)
+        )
         event = self._event
         at = event.at if way is Way.OUT or event.ended is None else event.ended
         joined.add(data, at, event.id, self._site, self._step)
@@ -267,9 +285,13 @@ def _host(url: str) -> str:
 
 
 def _child(event: Event) -> str:
-    """The child process that an event is about, by its command line."""
+    """Who is on the other side: a child process by its command line, a host, a process."""
     _, quote, rest = event.name.partition("`")
-    return rest.rstrip("`") if quote else event.name
+    return (
+        rest.rstrip("`")
+        if quote
+        else event.name.partition(" to ")[2] or event.name.partition(" from ")[2] or event.name
+    )
 
 
 def _carried(data: bytes) -> bytes:
@@ -284,16 +306,17 @@ def _carried(data: bytes) -> bytes:
 # What is no event
 
 
-def _of_moments(recording: Recording) -> Iterator[Passage]:
-    written: defaultdict[tuple[int, str], _Joined] = defaultdict(lambda: _Joined(Source.OUTPUT, "", ""))
+def _of_moments(recording: Recording, processes: dict[str, str]) -> Iterator[Passage]:
+    written: dict[tuple[int, str], _Joined] = {}
     contents = {digest: data for part in every(recording) for digest, data in part.contents.items()}
     for moment in moments(recording):
         match moment.record:
             case Draws():
                 yield from _drawn(moment, moment.record)
             case Wrote(stream=stream, data=data):
-                joined = written[stream, ""]
-                joined.name = Stream(stream).name.lower() if stream in tuple(Stream) else str(stream)
+                name = Stream(stream).name.lower() if stream in tuple(Stream) else str(stream)
+                process = processes.get(moment.lane, "")
+                joined = written.setdefault((stream, process), _Joined(Source.OUTPUT, name, "", process))
                 joined.add(data, moment.at, None)
             case Saw() as saw:
                 yield from _file(saw, moment.at, contents, None)
