@@ -129,20 +129,16 @@ def _given(recording: Recording) -> list[Passage]:
     """What the run began with, and the Pythons that it has started."""
     from reenact.launch import manifest as manifests
     from reenact.tape.whole import every
+    from reenact.trajectory.moments import began
     from reenact.trajectory.passage import given
 
     found: list[Passage] = []
-    began = {
-        child.lane: part.events[event].at + 1  # by the event that started it
-        for part in every(recording)
-        for event, children in part.joined.items()
-        for child in children
-    }
+    starts = began(recording)
     for part in every(recording):
         if not part.manifest:  # a process of multiprocessing begins with what it is sent
             continue
         manifest = manifests.decode(part.manifest)
-        place = (part.main, began.get(part.main, 0)) if part is not recording else ()
+        place = (part.main, starts.get(part.main, 0)) if part is not recording else ()
         words = [*manifest.flags, *manifest.target]
         found += given(words, manifest.environment.items(), manifest.arguments, *place)
     return found

@@ -9,6 +9,7 @@ from reenact.tape.allowance import Allowance
 from reenact.tape.event import Again, AnyRecord, Began, Changed, Draws, LaneBorn, Part, Saw, SiteNamed, Wrote
 from reenact.tape.journal import assembled, unfold
 from reenact.tape.reader import Recording, records
+from reenact.tape.whole import every
 
 Found: TypeAlias = Draws | Wrote | Saw | Changed | Again
 
@@ -29,16 +30,16 @@ def moments(recording: Recording) -> Iterator[Moment]:
         TapeError: the journal cannot be believed.
     """
     yield from _moments(assembled(records(recording.path)))
-    allowance = Allowance()
+    allowance, starts = Allowance(), began(recording)
     waiting = [recording]
     while waiting:
         parent = waiting.pop()
         for process in parent.processes:
             waiting.append(process)
             if process.path != parent.path:
-                yield from _moments(assembled(records(process.path)))
+                yield from _moments(assembled(records(process.path)), starts.get(process.main, 0))
             else:
-                yield from _moments(assembled(_folded(parent, process, allowance)))
+                yield from _moments(assembled(_folded(parent, process, allowance)), starts.get(process.main, 0))
 
 
 def _folded(parent: Recording, process: Recording, allowance: Allowance) -> Iterator[AnyRecord]:
@@ -47,10 +48,20 @@ def _folded(parent: Recording, process: Recording, allowance: Allowance) -> Iter
         yield from unfold(stretch, allowance)
 
 
-def _moments(journal: Iterable[AnyRecord]) -> Iterator[Moment]:
+def began(recording: Recording) -> dict[str, int]:
+    """When the Pythons that a run has started began, by the paths of their main lanes: after the event that did it."""
+    return {
+        child.lane: part.events[event].at + 1
+        for part in every(recording)
+        for event, children in part.joined.items()
+        for child in children
+    }
+
+
+def _moments(journal: Iterable[AnyRecord], start: int = 0) -> Iterator[Moment]:
     lanes: dict[int, str] = {}
     sites: dict[int, SiteNamed] = {}
-    at = before = 0  # draws and output go on tape with the event that the lane makes next, and behind its beginning
+    at = before = start  # draws and output go on tape with the event that the lane makes next, and behind its beginning
     lane = ""
     for record in journal:
         match record:
