@@ -234,6 +234,20 @@ def test_another_conversation_is_no_source_of_what_a_model_says(desk: Desk) -> N
     assert [(hop["source"], hop["step"]) for hop in found["earlier"]] == [("prompt", 1)]
 
 
+def test_what_was_given_to_somebody_may_come_back_from_him(desk: Desk) -> None:
+    made = Made(desk.folder / ".reenact" / "shop-7f3a.tape")
+    made.ask([user("Order something.")], calls(c1={"order": "walnut"}))
+    made.http("POST https://shop.example/orders", 200, b'{"number": 17}', b'{"item": "walnut"}')
+    made.http("GET https://other.example/stock", 200, b'{"item": "chestnut"}')
+    made.http("GET https://shop.example/orders/17", 200, b'{"item": "walnut"}')
+    history = [user("Order something."), calls(c1={"order": "walnut"}), gave("c1", "There is a walnut on its way.")]
+    made.ask(history, says("A walnut."))
+    made.done()
+    found = json.loads(desk.reenact("origin", "shop", "--event", "3", "--text", "walnut", "--json").stdout)["found"]
+    assert way(found) == [("in", "response", 1), ("out", "request", 1), ("in", "tool arguments", 1)]
+    assert found["verdict"] == "model"
+
+
 def test_it_leads_through_the_processes_of_a_run(bench: Bench) -> None:
     (bench.folder / "kid.py").write_text("import sys; print('the kid has seen', sys.argv[1], open('kept.txt').read())")
     (bench.folder / "kept.txt").write_text("a heron")

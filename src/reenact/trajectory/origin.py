@@ -38,7 +38,8 @@ class Hop(msgspec.Struct, frozen=True):
 
     `source` is what carried it and `name` whose that is: a tool, a path, a URL. `at` is ns since the run began, -1 for
     what it began with. `step` and `event` are numbers as `reenact show` has them; `site` is the line of source.
-    `process` is the path of the main lane of the process where it was, empty for the run's own.
+    `process` is the path of the main lane of the process where it was, empty for the run's own, and `other` who is on
+    the other side: a host, a path, a child process by its command line.
     """
 
     way: Way
@@ -50,6 +51,7 @@ class Hop(msgspec.Struct, frozen=True):
     site: Place | None
     match: Match
     process: str = ""
+    other: str = ""
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -111,7 +113,18 @@ def _hop(passage: Passage, match: Match) -> Hop:
     if passage.starts:
         place = bisect_right(passage.starts, match.at + len(match.text) - 1, key=lambda start: start[0]) - 1
         _, at, event = passage.starts[max(place, 0)]
-    return Hop(passage.way, passage.source, passage.name, at, passage.step, event, passage.site, match, passage.process)
+    return Hop(
+        passage.way,
+        passage.source,
+        passage.name,
+        at,
+        passage.step,
+        event,
+        passage.site,
+        match,
+        passage.process,
+        passage.other,
+    )
 
 
 def _when(hop: Hop) -> tuple[int, bool]:
@@ -179,7 +192,7 @@ def _is_of(put_out: Hop, taken_in: Hop) -> bool:
     """Whether the one was given to whom the other came from: asked of him, or put out by another process of the run."""
     if put_out.process != taken_in.process:
         return put_out.source in _BETWEEN and taken_in.source in _BETWEEN
-    same = put_out.name == taken_in.name != ""
+    same = put_out.other == taken_in.other != ""
     return put_out.event is not None and (put_out.event == taken_in.event or same)
 
 
