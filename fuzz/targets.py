@@ -25,8 +25,8 @@ from reenact.launch.settings import Settings
 from reenact.providers import ModelCall, NotAModel, Unreadable, Wire, http1, news, read
 from reenact.providers.encoding import dechunk, decode_content
 from reenact.providers.stream import stream_of
+from reenact.report import differences, document, origins, table, timeline
 from reenact.report import divergence as divergences
-from reenact.report import document, table, timeline
 from reenact.report import event as events
 from reenact.report import run as runs
 from reenact.report import step as steps
@@ -41,7 +41,11 @@ from reenact.tape.reader import Recording
 from reenact.tape.store import Store
 from reenact.tape.whole import whole
 from reenact.trajectory import trajectory
+from reenact.trajectory.compare import Side, compared
 from reenact.trajectory.history import History
+from reenact.trajectory.origin import Start, origin
+from reenact.trajectory.own import own
+from reenact.trajectory.passage import passages
 
 Target = Callable[[bytes], None]
 
@@ -128,7 +132,7 @@ def records(data: bytes) -> None:
 
 
 def shown(recording: Recording) -> None:
-    """All that `reenact show` can say of a recording.
+    """All that `reenact show`, `diff` and `origin` can say of a recording.
 
     Raises:
         TapeError: there is nothing that can be said.
@@ -148,6 +152,16 @@ def shown(recording: Recording) -> None:
         event = events.document(together, entry, run=run.id, step=None)
         _printable(*events.text(event, cwd=run.cwd, lanes={}, width=_WIDTH, paint=paint))
         _json(event)
+    side = Side(recording, found, own(recording, found.steps, run.started, run.duration, run.cwd))
+    itself = differences.document(run, run, compared(side, side), differences.given(side, side))
+    assert itself.same
+    _printable(*differences.text(itself, (found.steps, found.steps), width=_WIDTH, paint=paint, step=None))
+    _json(itself)
+    crossed = list(passages(recording, found)) if recording.path.is_file() else []
+    for passage in crossed[:_SHOWN]:
+        came = origin(passage.text[:_SHOWN], crossed, found.steps, Start())
+        _printable(*origins.text(run, came, width=_WIDTH, paint=paint))
+        _json(came)
     for one in together.events:
         for _, part in one.parts:
             if part.failed is not None:

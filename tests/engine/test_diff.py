@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reenact.engine.diff import CONTEXT, HIDDEN, MAX_CHANGES, MAX_HUNKS, compare, elide, gaps
-from reenact.engine.divergence import Change, Datum, Divergence, Kind, Mark, Part, Request, What
+from reenact.diff import CONTEXT, MAX_HUNKS, elide, gaps
+from reenact.diff.change import Change, Kind, Mark, Part
+from reenact.engine.diff import HIDDEN, MAX_CHANGES, compare
+from reenact.engine.divergence import Datum, Divergence, Request, What
 
 FORM: Final = "application/x-www-form-urlencoded"
 URL: Final = "https://api.example.com/v1/chat"

@@ -24,6 +24,8 @@ COMMANDS = {
     "explore": "Replay with outcomes in other orders; exit 1 when one changes the run.",
     "runs": "List the recorded runs.",
     "show": "Show what a run did, step by step.",
+    "diff": "Compare two runs, step by step; exit 1 when they differ.",
+    "origin": "Tell where a text came from: where it first came into a run.",
     "scan": "Look for what looks like a secret in tapes; exit 1 when there is something.",
     "scrub": "Make a clean copy of a run, to share: without secrets.",
     "fsck": "Check tapes from end to end, and close those of killed runs.",

@@ -49,7 +49,7 @@ def command(
     from reenact.tape.whole import whole
     from reenact.trajectory import trajectory
 
-    name, number = _place(run)
+    name, number = place(run)
     if number is not None and step is not None and number != step:
         raise UsageError(f"{run} already names a step; leave out --step {step}")
     step = step if step is not None else number
@@ -107,7 +107,7 @@ def _step(recording: Recording, found: Trajectory, number: int, *, as_json: bool
     from reenact.trajectory import way
 
     if not 1 <= number <= len(found.steps):
-        raise UsageError(f"there is no step {number}: {_has(recording, len(found.steps), 'step', 1)}")
+        raise UsageError(f"there is no step {number}: {has(recording, len(found.steps), 'step', 1)}")
     step = found.steps[number - 1]
     given, marks = steps.given(step, found.steps), tuple(way(found.marks, step.mark))
     document = steps.StepDocument(run=runs.run(recording, found), step=step, given=given, marks=marks)
@@ -126,7 +126,7 @@ def _event(recording: Recording, found: Trajectory, number: int, *, as_json: boo
     from reenact.trajectory import way
 
     if not 0 <= number < len(recording.events):
-        raise UsageError(f"there is no event {number}: {_has(recording, len(recording.events), 'event', 0)}")
+        raise UsageError(f"there is no event {number}: {has(recording, len(recording.events), 'event', 0)}")
     manifest = manifests.decode(recording.manifest)
     places = {entry.event: (entry, step.number) for step in found.steps for entry in step.entries}
     entry, step = places.get(number) or (next(entry for entry in found.outside if entry.event == number), None)
@@ -139,14 +139,15 @@ def _event(recording: Recording, found: Trajectory, number: int, *, as_json: boo
     screen.write(events.text(document, cwd=manifest.cwd, lanes=lanes, width=screen.width, paint=screen.paint))
 
 
-def _place(run: str) -> tuple[str, int | None]:
+def place(run: str) -> tuple[str, int | None]:
     """A run, and the step of it that `run@12` means."""
     name, at, number = run.rpartition("@")
     is_number = number.isascii() and number.isdigit() and len(number) < 18
     return (name, int(number)) if at and name and is_number else (run, None)
 
 
-def _has(recording: Recording, count: int, what: str, first: int) -> str:
+def has(recording: Recording, count: int, what: str, first: int) -> str:
+    """What a run has, for who asks for what it has not."""
     run = recording.summary.get("run_id", recording.path.stem)
     if not count:
         return f"{run} has no {what}s"

@@ -5,26 +5,25 @@ No byte of the data reaches the terminal as a control character, and no credenti
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator
 from typing import Final
 
 import msgspec
 
-from reenact.engine.diff import elide
-from reenact.engine.divergence import Change, Datum, Divergence, Hunk, Kind, Mark, Part, Piece, Request, What
+from reenact.diff import elide
+from reenact.diff.change import Change, Kind, Mark, Part
+from reenact.engine.divergence import Datum, Divergence, Request, What
 from reenact.engine.normalize import public
 from reenact.report import document
+from reenact.report.changes import Changes
 from reenact.report.figures import inside
 from reenact.report.marks import agents, steps
-from reenact.report.terminal import WIDTH, Paint, clip, columns, labelled, plain, wrapped
+from reenact.report.terminal import WIDTH, Paint, clip, labelled, plain, wrapped
 
 MAX_SHOWN: Final = 8  # changes told in the text; JSON has all
-_HUNKS: Final = 3
 _MAIN: Final = "0"  # the lane that every run has
 _BODY: Final = 4_000  # bytes of a body in the JSON
 GUTTER: Final = 16
-_INDENT: Final = "    "
 _ANOTHER_CALL: Final = (Part.METHOD, Part.CALL)
 
 _HEADLINES: Final = {
@@ -111,7 +110,7 @@ class _Page:
         self._divergence = divergence
         self._width = width
         self._paint = paint
-        self._line = width - len(_INDENT) - 2
+        self._changes = Changes(width, self._paint)
         self._listed = [change for change in divergence.changes if change.kind is not Kind.ELIDED]
         self._another_call = any(change.part in _ANOTHER_CALL for change in self._listed)
 
@@ -162,13 +161,13 @@ class _Page:
             return  # what else differs between two calls that have nothing to do with each other says nothing
         if not divergence.changes:
             yield [
-                self._side(mark, elide(plain(_content(asked)), 2 * self._line))
+                self._changes.side(mark, elide(plain(_content(asked)), 2 * self._changes.room))
                 for mark, asked in ((Mark.REMOVED, divergence.expected), (Mark.ADDED, divergence.actual))
                 if asked is not None and _content(asked)
             ]
             return
         for change in listed[:MAX_SHOWN]:
-            yield [self._place(change), *self._change(change)]
+            yield [self._place(change), *self._changes.lines(change)]
         more = len(listed) - MAX_SHOWN
         if more > 0:
             least = "at least " if len(listed) < len(divergence.changes) else ""
@@ -209,95 +208,6 @@ class _Page:
         note = clip(f"  ({': '.join(notes)})", self._width - len(part) - (24 if pointer else 2)) if notes else ""
         room = self._width - len(part) - len(note) - 3
         return f"  {self._paint.bold(f'{part} {elide(plain(pointer), max(room, 20))}'.rstrip())}{self._paint.dim(note)}"
-
-    def _change(self, change: Change) -> Iterator[str]:
-        if change.hunks:
-            for number, hunk in enumerate(change.hunks[:_HUNKS]):
-                if number:
-                    yield ""
-                yield from self._hunk(hunk)
-            more = len(change.hunks) - _HUNKS + change.more
-            if more > 0:
-                places = "place" if more == 1 else "places"
-                yield self._paint.dim(f"{_INDENT}… and {more} more {places} in this text")
-            return
-        # A value that only moved is told once where the two sides are the same.
-        if change.before is not None:
-            yield self._side(Mark.REMOVED, elide(plain(change.before), self._line))
-        if change.after is not None and not (change.kind is Kind.MOVED and change.after == change.before):
-            yield self._side(Mark.ADDED, elide(plain(change.after), self._line))
-
-    def _hunk(self, hunk: Hunk) -> Iterator[str]:
-        pieces = _fitted(hunk, self._line)
-        pointed = not self._paint.on and any(piece.mark is Mark.SAME for piece in pieces)
-        for mark in (Mark.REMOVED, Mark.ADDED):
-            shown = [piece for piece in pieces if piece.mark in (Mark.SAME, mark)]
-            yield f"{_INDENT}{self._sign(mark)} " + "".join(map(self._word, shown))
-            carets = "".join(("^" if piece.mark is mark else " ") * columns(piece.text) for piece in shown).rstrip()
-            if carets and pointed:
-                yield f"{_INDENT}  {carets}"
-
-    def _word(self, piece: Piece) -> str:
-        if piece.mark is Mark.SAME:
-            return piece.text
-        return _painted(self._paint.inverted, piece.mark, piece.text)
-
-    def _side(self, mark: Mark, line: str) -> str:
-        """A plain text of one side, wrapped."""
-        parts = textwrap.wrap(line, self._line, drop_whitespace=False, break_on_hyphens=False) or [""]
-        rows = (_painted(self._paint, mark, part.rstrip(" ")) for part in parts)
-        return f"{_INDENT}{self._sign(mark)} " + f"\n{_INDENT}  ".join(rows)
-
-    def _sign(self, mark: Mark) -> str:
-        return _painted(self._paint, mark, "-" if mark is Mark.REMOVED else "+")
-
-
-def _painted(paint: Paint, mark: Mark, text: str) -> str:
-    return paint.bad(text) if mark is Mark.REMOVED else paint.good(text)
-
-
-def _fitted(hunk: Hunk, room: int) -> list[Piece]:
-    """The pieces escaped, and cut where a line of them would be too long: context first, then changed words."""
-    pieces = [Piece(piece.mark, plain(piece.text)) for piece in hunk.pieces]
-    if not pieces:
-        return []
-    marks = (Mark.REMOVED, Mark.ADDED)
-    too_long = any(sum(len(p.text) for p in pieces if p.mark in (Mark.SAME, mark)) > room - 4 for mark in marks)
-    last = len(pieces) - 1
-    changed = max(1, *(sum(piece.mark is mark for piece in pieces) for mark in marks))
-    fitted = []
-    for number, piece in enumerate(pieces):
-        cut = piece.text
-        if piece.mark is not Mark.SAME:
-            cut = elide(cut, max(30, (room - 50) // changed)) if too_long else cut
-        elif too_long and number == 0:
-            cut = cut[-24:]
-        elif too_long and number == last:
-            cut = cut[:24]
-        elif too_long:
-            cut = elide(cut, 30)
-        fitted.append(Piece(piece.mark, cut))
-    first, end = fitted[0], fitted[-1]
-    if first.mark is Mark.SAME and (hunk.at or len(first.text) < len(pieces[0].text)):
-        fitted[0] = Piece(Mark.SAME, "…" + first.text)
-    if end.mark is Mark.SAME and (hunk.rest or len(end.text) < len(pieces[-1].text)):
-        fitted[-1] = Piece(Mark.SAME, end.text + "…")
-    return _cut(fitted, room)
-
-
-def _cut(pieces: list[Piece], room: int) -> list[Piece]:
-    """The pieces as far as there is room for them on the side that is longer."""
-    used = dict.fromkeys((Mark.REMOVED, Mark.ADDED), 0)
-    kept: list[Piece] = []
-    for piece in pieces:
-        sides = [mark for mark in used if piece.mark in (Mark.SAME, mark)]
-        left = room - max(used[mark] for mark in sides)
-        if columns(piece.text) > left:
-            return [*kept, Piece(piece.mark, clip(piece.text, left))] if left > 0 else kept
-        kept.append(piece)
-        for mark in sides:
-            used[mark] += columns(piece.text)
-    return kept
 
 
 # What was asked

@@ -14,8 +14,9 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     `attempts` are the events that asked for the decision: more than one when earlier ones failed, or when the answer
     was fetched later. What is said of the answer is of the last of them. `entries` are all events of the step, the
     attempts among them, in tape order. `news` is what the request said that the one before it in the conversation had
-    not, `news.kept` how many messages stood there before; `begins` marks the first request of a conversation. `tools`
-    are the names of the tools offered. `answered` is when the answer had come, `ended` when the last event ended.
+    not, `news.kept` how many messages stood there before; `begins` marks the first request of a conversation, and
+    `follows` is the step that any other goes on from. `tools` are the names of the tools offered. `answered` is when
+    the answer had come, `ended` when the last event ended.
     `mark` and `agent` are those of its first attempt, as of an entry.
     """
 
@@ -41,6 +42,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     entries: tuple[Entry, ...]
     agent: str = ""
     mark: int | None = None
+    follows: int | None = None
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:

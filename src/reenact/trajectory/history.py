@@ -42,14 +42,14 @@ class History:
             return cls(wire)
         if any(key in members for key in _KEPT_ELSEWHERE):
             # The provider holds the history: what is sent is new, even where it says the same again.
-            return cls(wire, continues=_string(members.get(_KEPT_ELSEWHERE[0])))
+            return cls(wire, members=members, continues=_string(members.get(_KEPT_ELSEWHERE[0])))
         for key in _KEYS:
             if key in members:
                 try:
                     return cls(wire, key, members, _turns(members[key]))
                 except (ValueError, RecursionError):
                     break
-        return cls(wire)
+        return cls(wire, members=members)
 
     def shared(self, other: History) -> int:
         """How many turns at the beginning the two have in common."""

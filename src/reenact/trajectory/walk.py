@@ -19,6 +19,7 @@ from reenact.providers.route import place_of
 from reenact.tape.event import Kind
 from reenact.tape.reader import Event, Recording, ancestors, parents_of
 from reenact.tape.whole import whole
+from reenact.trajectory.asked import Asked, Asking
 from reenact.trajectory.conversation import Conversations, Told, Turn
 from reenact.trajectory.decision import Step
 from reenact.trajectory.entry import Entry, Place, Trouble
@@ -33,11 +34,15 @@ _MOST_TOLD = 1 << 30  # letters that are new in the requests of a run
 
 
 class Trajectory(msgspec.Struct, frozen=True):
-    """A run as a person reads it: its steps, the events outside them, and what it has marked, as they began."""
+    """A run as a person reads it: its steps, the events outside them, and what it has marked, as they began.
+
+    `asked` is what each step offered and set besides what it said, by its number.
+    """
 
     steps: tuple[Step, ...]
     outside: tuple[Entry, ...]
     marks: tuple[Mark, ...] = ()
+    asked: dict[int, Asked] = {}
 
     def of_agent(self, name: str) -> Trajectory:
         """What is inside of agents of that name: steps of which any event is, and events outside the steps."""
@@ -47,7 +52,7 @@ class Trajectory(msgspec.Struct, frozen=True):
 
         steps = tuple(step for step in self.steps if any(inside(entry.mark) for entry in step.entries))
         outside = tuple(entry for entry in self.outside if inside(entry.mark))
-        return Trajectory(steps, outside, self.marks)
+        return Trajectory(steps, outside, self.marks, self.asked)
 
     @property
     def entries(self) -> list[Entry]:
@@ -87,6 +92,7 @@ class _Draft:
         self.began = event.at
         self.site = event.site
         self.begins = told.before is None
+        self.follows = told.before.step if told.before is not None else None
         self.news = _named(told.news, told.before)
         self.call = told.call
         self.ended = event.ended
@@ -123,6 +129,7 @@ class _Draft:
             answered=self.ended,
             ended=max((entry.ended for entry in entries if entry.ended is not None), default=None),
             begins=self.begins,
+            follows=self.follows,
             news=self.news,
             tools=tuple(tool.name for tool in call.tools),
             answer=call.answer,
@@ -149,6 +156,8 @@ class _Walk:
         self._pieces: defaultdict[int, list[Entry]] = defaultdict(list)
         self._marks = marks_of(recording)
         self._parents = parents_of(recording.lanes)
+        self._asking = Asking()
+        self._asked: dict[int, Asked] = {}
 
     def take(self, event: Event) -> None:
         """Goes one event on."""
@@ -171,7 +180,7 @@ class _Walk:
         """What was found."""
         outside = [*self._outside, *(entry for draft in self._drafts if not draft.acted for entry in draft.after)]
         steps = tuple(draft.step(self._with_pieces) for draft in self._drafts)
-        return Trajectory(steps, self._with_pieces(outside), self._marks)
+        return Trajectory(steps, self._with_pieces(outside), self._marks, self._asked)
 
     def _with_pieces(self, entries: list[Entry]) -> tuple[Entry, ...]:
         """In the order in which they began, with the events that they are made of."""
@@ -198,6 +207,7 @@ class _Walk:
         if draft is None:
             draft = self._decision(event, told)
         draft.attempt(event, told.call, entry)
+        self._asked[draft.number] = self._asking.of(told.call, history.members)
         call = msgspec.structs.replace(told.call, messages=(), tools=())
         turn = Turn(event.lane, event.id, event.ended, history, told.count, call, draft.number)
         self._conversations.add(turn, told.before)

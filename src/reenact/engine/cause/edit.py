@@ -6,10 +6,11 @@ import re
 from typing import Final
 from urllib.parse import urlsplit
 
+from reenact.diff.change import Change, Kind
 from reenact.engine.cause.leak import leaked
 from reenact.engine.cause.scene import Scene, labels_at, names_at
 from reenact.engine.cause.words import changed_words, quoted
-from reenact.engine.divergence import Cause, Change, Kind, Request
+from reenact.engine.divergence import Cause, Request
 
 _SAMPLING: Final = frozenset({
     "temperature", "top_p", "topP", "top_k", "topK", "min_p", "max_tokens", "maxTokens", "max_output_tokens",

@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from reenact.diff.change import Change, Kind, Mark
 from reenact.engine.cause.pattern import LEAKS, Leak
 from reenact.engine.cause.remedy import normalizer
 from reenact.engine.cause.scene import Scene
 from reenact.engine.cause.words import place_of, quoted
-from reenact.engine.divergence import Cause, Change, Kind, Mark
+from reenact.engine.divergence import Cause
 
 
 def leaked(change: Change, scene: Scene) -> tuple[list[Cause], list[tuple[str, str]]]:

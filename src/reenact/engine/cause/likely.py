@@ -7,14 +7,15 @@ from typing import Final
 
 import msgspec
 
+from reenact.diff.change import Change, Kind, Part
+from reenact.diff.pointer import steps
 from reenact.engine.cause.edit import ON_PURPOSE, edited, other_host, other_path, said
 from reenact.engine.cause.leak import leaked
 from reenact.engine.cause.scene import Scene, document_of
 from reenact.engine.cause.words import listed, quoted
 from reenact.engine.diff import HIDDEN, called, compare
-from reenact.engine.divergence import Cause, Change, Datum, Divergence, Kind, Part, Request
+from reenact.engine.divergence import Cause, Datum, Divergence, Request
 from reenact.engine.normalize import SHIPPED, Normalizer, canonical
-from reenact.engine.pointer import steps
 
 # Of several causes the first is named; the others are mentioned.
 RANK: Final = (

@@ -6,11 +6,12 @@ import re
 
 import msgspec
 
+from reenact.diff.change import Change, Mark, Part
+from reenact.diff.pointer import steps
 from reenact.engine.cause.pattern import Leak
 from reenact.engine.cause.scene import Scene
-from reenact.engine.divergence import Change, Mark, Part, Request
+from reenact.engine.divergence import Request
 from reenact.engine.normalize import SHIPPED_NAMES
-from reenact.engine.pointer import steps
 
 
 def normalizer(leak: Leak, change: Change, pair: tuple[str, str], scene: Scene) -> str:

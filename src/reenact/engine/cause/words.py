@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reenact.engine.divergence import Change, Part
+from reenact.diff.change import Change, Part
 
 
 def place_of(change: Change) -> str:

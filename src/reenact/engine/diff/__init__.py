@@ -3,10 +3,8 @@
 Equal subtrees are skipped at the speed of `==`, and what comes out is bounded, however large or hostile the bodies.
 """
 
-from reenact.engine.diff.alignment import gaps
 from reenact.engine.diff.body import MAX_CHANGES
 from reenact.engine.diff.pairs import HIDDEN
 from reenact.engine.diff.request import called, compare
-from reenact.engine.diff.text import CONTEXT, MAX_HUNKS, elide
 
-__all__ = ["CONTEXT", "HIDDEN", "MAX_CHANGES", "MAX_HUNKS", "called", "compare", "elide", "gaps"]
+__all__ = ["HIDDEN", "MAX_CHANGES", "called", "compare"]

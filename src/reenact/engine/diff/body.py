@@ -10,12 +10,12 @@ from typing import Final
 
 import msgspec
 
-from reenact.engine.diff.alignment import gaps, shared
-from reenact.engine.diff.document import json_changes, rewritten
+from reenact.diff.alignment import gaps, shared
+from reenact.diff.change import Change, Hunk, Kind, Mark, Part, Piece
+from reenact.diff.document import json_changes, rewritten
+from reenact.diff.pointer import step
+from reenact.diff.text import CONTEXT, short, text_changes
 from reenact.engine.diff.pairs import query_changes
-from reenact.engine.diff.text import CONTEXT, short, text_changes
-from reenact.engine.divergence import Change, Hunk, Kind, Mark, Part, Piece
-from reenact.engine.pointer import step
 
 MAX_CHANGES: Final = 64
 

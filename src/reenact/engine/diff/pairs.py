@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 from urllib.parse import parse_qsl
 
-from reenact.engine.diff.text import short, text_changes
-from reenact.engine.divergence import Change, Kind, Part
+from reenact.diff.change import Change, Kind, Part
+from reenact.diff.pointer import step
+from reenact.diff.text import short, text_changes
 from reenact.engine.normalize import name_is_secret
-from reenact.engine.pointer import step
 
 HIDDEN: Final = "(hidden)"
 

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from itertools import islice
 from urllib.parse import unquote, urlsplit
 
+from reenact.diff.change import Change, Kind, Part
+from reenact.diff.text import text_changes
 from reenact.engine.diff.body import MAX_CHANGES, at_least, body_changes
 from reenact.engine.diff.pairs import HIDDEN, header_changes, query_changes
-from reenact.engine.diff.text import text_changes
-from reenact.engine.divergence import Change, Datum, Kind, Part, Request
+from reenact.engine.divergence import Datum, Request
 from reenact.engine.normalize import public
 
 

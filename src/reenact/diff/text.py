@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import Final
 
-from reenact.engine.diff.alignment import Gap, gaps, shared, shared_end
-from reenact.engine.divergence import Change, Hunk, Kind, Mark, Part, Piece
+from reenact.diff.alignment import Gap, gaps, shared, shared_end
+from reenact.diff.change import Change, Hunk, Kind, Mark, Part, Piece
 
 MAX_HUNKS: Final = 8
 CONTEXT: Final = 40  # characters shown on each side of a changed word
@@ -17,6 +17,7 @@ CONTEXT: Final = 40  # characters shown on each side of a changed word
 _SHORT: Final = 400  # characters kept of before and after
 _PIECE: Final = 200  # characters kept of one stretch of changed words
 _RANGES: Final = 4  # changed stretches in one hunk
+_FEW_WORDS: Final = 20  # that are always compared one by one
 _LONG: Final = 20_000  # characters from which a text is aligned by clauses before it is by words
 
 # Dates, identifiers, paths and addresses are one word; scripts without spaces go by character.
@@ -33,12 +34,21 @@ def text_changes(
         kind = Kind.ADDED if before is None else Kind.REMOVED
         old, new = (None if side is None else short(side) for side in (before, after))
         yield Change(pointer, old, new, kind, part, note=note)
+    elif before != after and _is_another(before, after):
+        yield Change(pointer, short(before), short(after), Kind.CHANGED, part, note=note)
     elif before != after:
         hunks, more, moved = _hunks(before, after)
         if moved:
             note = note or "the same words in another order"
         kind = Kind.MOVED if moved else Kind.CHANGED
         yield Change(pointer, short(before), short(after), kind, part, hunks, more, note)
+
+
+def _is_another(before: str, after: str) -> bool:
+    """Whether the two have next to nothing in common: to mark words says nothing then, and aligning them takes long."""
+    old, new = (Counter(re.findall(r"\w+", side[:_LONG])) for side in (before, after))
+    fewer = min(old.total(), new.total())
+    return fewer > _FEW_WORDS and (old & new).total() * 5 < fewer
 
 
 def _hunks(before: str, after: str) -> tuple[tuple[Hunk, ...], int, bool]:

@@ -8,10 +8,10 @@ from typing import Final
 
 import msgspec
 
-from reenact.engine.diff.alignment import Gap, gaps, shared, shared_end
-from reenact.engine.diff.text import short, text_changes
-from reenact.engine.divergence import Change, Kind
-from reenact.engine.pointer import step
+from reenact.diff.alignment import Gap, gaps, shared, shared_end
+from reenact.diff.change import Change, Kind
+from reenact.diff.pointer import step
+from reenact.diff.text import short, text_changes
 
 _DEPTH: Final = 100  # levels of JSON below which values are compared as a whole
 _TYPES: Final = {dict: "object", list: "array", str: "string", int: "number", float: "number", bool: "boolean"}
