@@ -87,6 +87,8 @@ class Crossing:
         match session.boundary.enter(lane.path, call, None):
             case Pass():
                 return _Beside(lane, session, call.kind, -1, unseen(lane, call.name), revive)
+            case Serve(event) if session.frontier is not None and session.frontier.asks_again(event):
+                return _AtFrontier(lane, session, call, revive, event.id)
             case Serve(event):
                 return cls(lane, session, call.kind, event.id, event, revive)
             case Perform() if not session.live:
@@ -480,12 +482,15 @@ def unseen(lane: Lane, name: str, parts: list[tuple[int, Part]] | None = None) -
 
 
 class _AtFrontier(Crossing):
-    """The agent asks what the tape of a resumed run does not hold any more: when the run is live, the world."""
+    """The agent asks what the tape of a run that goes on does not answer any more: when the run is live, the world does.
+
+    `event` is on tape already where that is the call with which a branch leaves its parent.
+    """
 
     __slots__ = ("_call",)
 
-    def __init__(self, lane: Lane, session: Session, call: Call, revive: Revive) -> None:
-        super().__init__(lane, session, call.kind, -1, None, revive)
+    def __init__(self, lane: Lane, session: Session, call: Call, revive: Revive, event: int = -1) -> None:
+        super().__init__(lane, session, call.kind, event, None, revive)
         self._call: Call | None = call
 
     def pull(self, perform: Callable[[], Answer]) -> Answer:
@@ -504,7 +509,10 @@ class _AtFrontier(Crossing):
 
     def _begin_it(self, call: Call) -> None:
         self._call = None
-        self.event = _begin_live(self._session, self._lane, call)
+        if self.event < 0:
+            self.event = _begin_live(self._session, self._lane, call)
+        else:
+            self._session.commit()
 
 
 class _Beside(Crossing):

@@ -7,6 +7,7 @@ import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -77,18 +78,41 @@ def resume(recording: Recording, store: Store, settings: Settings, fates: Mappin
         UsageError: it cannot be resumed.
     """
     manifest = check(recording)
-    env = _environment(manifest)
+    env = environment_of(manifest)
     for left in rewinding.interrupted(store):
         rewinding.undo(left)
     vault = Vault()
     vault.learn_environment(env)
     path, last = _begin(recording, manifest, store, fates)
     vault.share(sealed.beside(path))
-    files = rewinding.folder(path)
+    done = go_on(recording, "resume", path, last, env, vault, settings)
+    if not done.report.live:
+        rewinding.undo(rewinding.folder(path))
+        store.remove(path)
+    return done
+
+
+def go_on(  # noqa: PLR0913, PLR0917  all that it takes
+    recording: Recording,
+    mode: Literal["resume", "fork"],
+    path: Path,
+    last: Piece | None,
+    env: dict[str, str],
+    vault: Vault,
+    settings: Settings,
+) -> Resumed:
+    """Runs the program of a recording on the tape at `path`, which ends with the piece `last`, and then live.
+
+    Where it did not come to be live, the tape is as it was.
+
+    Raises:
+        UsageError: it cannot be started; the tape is removed.
+    """
+    manifest = manifests.decode(recording.manifest)
     with tempfile.TemporaryDirectory(prefix="reenact-") as folder:
         report = Path(folder) / "report.json"
         spec = Spec(
-            "resume",
+            mode,
             str(path),
             str(report),
             hash_seed=manifest.hash_seed if manifest.hash_seed_set else None,
@@ -105,15 +129,11 @@ def resume(recording: Recording, store: Store, settings: Settings, fates: Mappin
         try:
             status = supervise.run(command.argv, env, manifest.cwd)
         except OSError as error:
-            store.remove(path)
+            Store(path.parent).remove(path)
             reason = f"{manifest.cwd} is not there" if not Path(manifest.cwd).is_dir() else error.strerror
             raise UsageError(launcher.NOT_STARTED.format(python=command.python, reason=reason)) from error
         found = running.report_of(report)
-    if found.live:
-        return Resumed(status, found, closing.close(path, status, vault=vault))
-    rewinding.undo(files)
-    store.remove(path)
-    return Resumed(status, found, None)
+    return Resumed(status, found, closing.close(path, status, vault=vault) if found.live else None)
 
 
 def _begin(
@@ -144,8 +164,12 @@ def _begin(
     return path, last
 
 
-def _environment(manifest: Manifest) -> dict[str, str]:
-    """That of the run, with the secrets of today."""
+def environment_of(manifest: Manifest) -> dict[str, str]:
+    """That of the run, with the secrets of today.
+
+    Raises:
+        UsageError: one of them is not set.
+    """
     missing = [name for name in manifest.secrets if name not in os.environ]
     if missing:
         them = "them" if len(missing) > 1 else "it"

@@ -31,10 +31,10 @@ class Spec(msgspec.Struct, frozen=True):
     that it is from, if any; `boundaries` are functions that are tools, `side_traffic` the patterns of requests that are
     no part of the run. To record may be to answer HTTP from the imported run on the tape `answers`, `by_url` whatever
     its bodies; that reports, too. To explore is to replay by a `schedule`, and to record that on the tape `onto`. To
-    resume is to replay `tape`, and to go on with it. `slip` is where the `launch.slip` is.
+    resume is to replay `tape`, and to go on with it; so is to fork, in files that are copies. `slip` is where the `launch.slip` is.
     """
 
-    mode: Literal["record", "replay", "explore", "resume"]
+    mode: Literal["record", "replay", "explore", "resume", "fork"]
     tape: str
     report: str = ""
     process: str = "0"
@@ -53,6 +53,11 @@ class Spec(msgspec.Struct, frozen=True):
     schedule: Schedule | None = None
     slip: str = ""
     vault: str = ""
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the tape is replayed to its end first, and written on from there."""
+        return self.mode in ("resume", "fork")
 
 
 class Report(msgspec.Struct):

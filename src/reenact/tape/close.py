@@ -188,6 +188,7 @@ def summary_of(recording: Recording) -> dict[str, str | int]:
         "faults": sum(note.slug == "fault" for note, _ in together.notes),
         "program": _program(recording.manifest),
         **labels.rows(*labels_of(together)),
+        **({"parent": recording.branch.parent} if recording.branch is not None else {}),
     }
 
 
@@ -210,8 +211,8 @@ def labels_of(recording: Recording) -> tuple[str, dict[str, str]]:
 
 
 def rows_of(recording: Recording) -> list[tuple[int | str | None, ...]]:
-    """What the table `event` of a closed tape says of its journal."""
-    return list(map(_row, whole(recording).events))
+    """What the table `event` of a closed tape says of its journal: of a branch, of what is its own."""
+    return [_row(event) for event in whole(recording).events if event.id >= recording.inherited]
 
 
 def _row(event: Event) -> tuple[int | str | None, ...]:

@@ -444,6 +444,20 @@ class Slice(Record, frozen=True, array_like=True, tag=32):
     data: bytes
 
 
+class Branch(Record, frozen=True, array_like=True, tag=31):
+    """Second record of a run that was forked from another: what that one did up to `event`, this one did, too.
+
+    `parent` is the id of that run, `digest` the last of its chain. `edits` are answers that stand in the place of the
+    parent's, by their events; where none is for `event`, the answer to that is this run's own. The manifest of such a run says only
+    what differs from the parent's.
+    """
+
+    parent: str
+    digest: bytes
+    event: int
+    edits: list[Part] = []
+
+
 class Redacted(Record, frozen=True, array_like=True, tag=28):
     """What stands on this tape in the place of secrets, each as long as its secret, in every form that it has here.
 
@@ -486,4 +500,5 @@ AnyRecord = (
     | Again
     | Slice
     | Redacted
+    | Branch
 )

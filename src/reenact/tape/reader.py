@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from io import BytesIO
+from itertools import chain
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -18,6 +19,7 @@ from reenact.tape import event as ev
 from reenact.tape import schema
 from reenact.tape import seal as seals
 from reenact.tape.allowance import Allowance
+from reenact.tape.branching import composed
 from reenact.tape.delta import MAX_BASE_BYTES, Bodies
 from reenact.tape.journal import GENESIS, Piece, data_of, unfold, unpack, with_data
 from reenact.tape.seal import Seal
@@ -138,6 +140,7 @@ class Recording(Struct):
     statuses, by lane. `seal` is that of a closed tape.
     `placeholders` stand for secrets; `lost` counts contents that were redacted in what came from outside.
     `kin` are the journals of the processes that it has started, by the paths of their main lanes, see `processes`.
+    `branch` says where a run was forked from; the first `inherited` of its events are its parent's.
     """
 
     path: Path
@@ -173,6 +176,8 @@ class Recording(Struct):
     pieces: int = 0
     sites: int = 0
     seal: Seal | None = None
+    branch: ev.Branch | None = None
+    inherited: int = 0
     _bodies: Bodies = field(default_factory=Bodies)
     _restored: dict[int, bytes] = field(default_factory=dict)
     _restored_bytes: int = 0
@@ -280,14 +285,29 @@ def _read(path: Path, most: int | None, *, unsealed: bool, depth: int = 0) -> Re
     seal = None if unsealed else seal_of(path)
     with index(path) as db:
         recording = Recording(path, run_table(db), seal=seal, _depth=depth)
-        rows = db.execute("SELECT id, segment, data, chain FROM piece ORDER BY id")
         builder = _Builder(recording, most)
-        pieces = _last_seen(recording, (Piece(*row) for row in rows))
-        for records in unpack(pieces, recording._allowance):  # noqa: SLF001  it is made here
-            for record in records:
-                builder.add(record)
+        for record in _composed(path, db, recording):
+            builder.add(record)
     set_aside(recording)
     return recording
+
+
+def _composed(path: Path, db: sqlite3.Connection, recording: Recording | None) -> Iterator[ev.AnyRecord]:
+    """The records of a tape that is open, and before them those that it has of its parents."""
+
+    def own(tape: Path) -> tuple[bytes, Iterator[ev.AnyRecord]]:
+        if tape == path:
+            rows = db.execute("SELECT id, segment, data, chain FROM piece ORDER BY id")
+            pieces = (Piece(*row) for row in rows)
+            if recording is None:
+                return b"", chain.from_iterable(unpack(pieces))
+            return b"", chain.from_iterable(unpack(_last_seen(recording, pieces), recording._allowance))  # noqa: SLF001
+        seal_of(tape)
+        with index(tape) as parent:
+            rows = parent.execute("SELECT id, segment, data, chain FROM piece ORDER BY id").fetchall()
+        return rows[-1][3] if rows else b"", chain.from_iterable(unpack(Piece(*row) for row in rows))
+
+    return composed(path, own)
 
 
 def folder_of(tape: Path) -> Path:
@@ -382,9 +402,7 @@ def records(path: Path) -> Iterator[ev.AnyRecord]:
     """The journal of a tape, record by record."""
     seal_of(path)
     with index(path) as db:
-        rows = db.execute("SELECT id, segment, data, chain FROM piece ORDER BY id")
-        for batch in unpack(Piece(*row) for row in rows):
-            yield from batch
+        yield from (record for record in _composed(path, db, None) if not isinstance(record, ev.Branch))
 
 
 def seal_of(path: Path) -> Seal | None:
@@ -590,6 +608,8 @@ class _Builder:
                     recording.notes.append((record, self._sites.get(record.site)))
                 case ev.Start():
                     recording.manifest = record.manifest
+                case ev.Branch():
+                    recording.branch, recording.inherited = record, len(recording.events)
                 case ev.Snapshot():
                     recording.snapshots[record.name] = record.data
                 case ev.Spun():

@@ -1,4 +1,7 @@
-"""Inside the process of a run that is resumed: a replay of what its tape holds, in the own files of the user."""
+"""Inside the process of a run that goes on from the end of its tape: a replay of what that holds, and then live.
+
+A run that is resumed does so in the user's own files, one that was forked in copies of them.
+"""
 
 from __future__ import annotations
 
@@ -21,15 +24,19 @@ from reenact.tape.writer import TapeWriter
 def begin_program(session: Session, spec: Spec, store: Path) -> Files:
     """All that this process does from now on is in the session; what sees its files."""
     tape = session.plan.prefix
-    assert tape is not None  # noqa: S101  a run that is resumed has one
+    assert tape is not None  # noqa: S101  a run that goes on has one
     hide(store)
-    rewound = rewinding.Rewound(rewinding.folder(Path(spec.tape)))
-    workspace = Workspace.rewound(tape, rewound)
+    rewound = rewinding.Rewound(rewinding.folder(Path(spec.tape))) if spec.mode == "resume" else None
+    if rewound is not None:
+        workspace = Workspace.rewound(tape, rewound)
+    else:
+        workspace = Workspace.enter(tape, Path(spec.report).parent, store)
     files = Files(session, store, workspace.served())
     attend(session, files)
 
     def crossed() -> None:
-        aside = {path: str(copy) for path, copy in rewound.settle(files.changed).items()}
+        settled = rewound.settle(files.changed) if rewound is not None else {}
+        aside = {path: str(copy) for path, copy in settled.items()}
         writer = TapeWriter.resume(Path(spec.tape), spec.last_piece)
         session.go_live(writer, tape)
         writer.guard()

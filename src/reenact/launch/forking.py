@@ -1,0 +1,95 @@
+"""Forks a run: what its tape holds up to a step is served, then the run goes on live, as a branch with a tape of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from reenact import _real
+from reenact.errors import UsageError
+from reenact.launch import entry, launcher, resuming
+from reenact.launch import manifest as manifests
+from reenact.launch.manifest import Manifest
+from reenact.launch.resuming import Resumed
+from reenact.launch.settings import Settings
+from reenact.tape import sealed
+from reenact.tape.branching import news
+from reenact.tape.close import being_written
+from reenact.tape.event import Branch, Note, Part, Start
+from reenact.tape.journal import Piece
+from reenact.tape.labels import rows
+from reenact.tape.reader import RECORDING, Recording
+from reenact.tape.store import Store
+from reenact.tape.vault import Vault
+from reenact.tape.writer import TapeWriter
+
+GOES_ON = "{run} is still being recorded: it can be forked when its process is gone"
+KILLED = "{run} was killed before its end: go on with it by reenact resume {run}, and fork what comes of that"
+NO_PROGRAM = "{run} is {what}: only whole programs can be forked by now"
+PROCESSES = "{run} had started processes by multiprocessing: such a run cannot be forked by now"
+
+
+def check(recording: Recording) -> Manifest:
+    """The manifest of a run that can be forked.
+
+    Raises:
+        UsageError: it cannot be.
+    """
+    manifest = manifests.decode(recording.manifest)
+    run = manifest.run_id
+    launcher.check_program(manifest)
+    if recording.summary.get("status") == RECORDING:
+        raise UsageError((GOES_ON if being_written(recording.path) else KILLED).format(run=run))
+    if not recording.closed_by_itself:
+        raise UsageError(KILLED.format(run=run))
+    if not entry.is_program(manifest.entry):
+        raise UsageError(NO_PROGRAM.format(run=run, what=manifest.entry))
+    if any(entry.is_process(manifests.decode(one.manifest).entry) for one in recording.processes):
+        raise UsageError(PROCESSES.format(run=run))
+    return manifest
+
+
+def fork(
+    recording: Recording, store: Store, settings: Settings, event: int, edits: Sequence[Part], name: str = ""
+) -> Resumed:
+    """Runs the program again: on what its tape holds up to `event`, and then live.
+
+    `edits` are the parts of answers in the place of those on tape; without one for `event`, that is asked again.
+
+    Raises:
+        UsageError: it cannot be forked.
+    """
+    manifest = check(recording)
+    env = resuming.environment_of(manifest)
+    vault = Vault()
+    vault.learn_environment(env)
+    path, last = _begin(recording, manifest, store, Branch(manifest.run_id, recording.digest, event, list(edits)), name)
+    vault.share(sealed.beside(path))
+    done = resuming.go_on(recording, "fork", path, last, env, vault, settings)
+    if not done.report.live:
+        store.remove(path)
+    return done
+
+
+def _begin(
+    recording: Recording, manifest: Manifest, store: Store, branch: Branch, name: str
+) -> tuple[Path, Piece | None]:
+    """The tape of a branch, which begins with where it leaves its parent."""
+    run, path = store.new(name or manifest.name)
+    own = msgspec.structs.replace(manifest, run_id=run, name=name or manifest.name, started=_real.time_ns())
+    told = f"this run was forked from {manifest.run_id} by reenact fork"
+    first = (
+        Start(news(recording.manifest, manifests.encode(own))),
+        branch,
+        Note("forked", told, -1),
+    )
+    try:
+        writer = TapeWriter.create(path, run, own.name, own.started, rows(own.session, own.tags), first)
+        last = writer.first
+        writer.close()
+    except BaseException:
+        store.remove(path)
+        raise
+    return path, last

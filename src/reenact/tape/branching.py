@@ -1,0 +1,123 @@
+"""A branch: a run that goes on from a step of another. Its tape holds what is new; the rest is on its parent's.
+
+They part when the answer at that step began to come. What was asked before, and not answered, has the answer that it
+had: it owes nothing to the step.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+
+from reenact.errors import TapeCorruptError, TapeError
+from reenact.tape import event as ev
+from reenact.tape.journal import assembled
+
+DEEPEST = 64  # branches of branches
+_LASTING = (ev.Kind.SOCKET, ev.Kind.PIPE)
+_OF_FILES = (ev.Saw, ev.Content, ev.Snapshot)  # as the run found them, whenever it did
+_ORPHANED = (
+    "{path} is a branch of {parent}, which is not in {folder}: a branch holds only what is new. "
+    "Put {parent}.tape beside it."
+)
+_OTHER_PARENT = "{path} is a branch of another {parent} than the one beside it: that tape has changed, or was replaced"
+
+Read = Callable[[Path], tuple[bytes, Iterator[ev.AnyRecord]]]
+"""The last of a tape's chain, and its own records."""
+
+
+def composed(path: Path, read: Read, depth: int = 0) -> Iterator[ev.AnyRecord]:
+    """All records of a run: of a branch those that its parents hold, then `Branch`, then its own.
+
+    Raises:
+        TapeError: a parent is not there, or is another one by now.
+    """
+    _, own = read(path)
+    start, second = next(own, None), next(own, None)
+    if isinstance(start, ev.Start) and isinstance(second, ev.Branch):
+        if depth == DEEPEST:
+            raise TapeCorruptError(f"{path}: more than {DEEPEST} branches, one of the other")
+        yield from _of_parent(path, read, start, second, depth)
+        yield second
+        start = second = None
+    yield from (record for record in (start, second) if record is not None)
+    yield from own
+
+
+def _of_parent(path: Path, read: Read, start: ev.Start, branch: ev.Branch, depth: int) -> Iterator[ev.AnyRecord]:
+    parent = path.with_name(f"{branch.parent}{path.suffix}")
+    told = {"path": path, "parent": branch.parent, "folder": path.parent}
+    if "/" in branch.parent or not parent.is_file():
+        raise TapeError(_ORPHANED.format(**told))
+    if read(parent)[0] != branch.digest:
+        raise TapeError(_OTHER_PARENT.format(**told))
+    inherited = forked(assembled(composed(parent, read, depth + 1)), branch)
+    for record in inherited:
+        yield ev.Start(together(record.manifest, start.manifest)) if isinstance(record, ev.Start) else record
+
+
+def forked(records: Iterable[ev.AnyRecord], branch: ev.Branch) -> Iterator[ev.AnyRecord]:
+    """What of a run its branch has in common with it, with the answers of the branch in their places."""
+    edits: dict[int, list[ev.Part]] = {}
+    for part in branch.edits:
+        edits.setdefault(part.event, []).append(part)
+    begun: dict[int, int] = {}  # kinds
+    lanes: set[str] = set()  # of Pythons that were started
+    given: set[int] = set()
+    over = False
+    for record in records:
+        match record:
+            case ev.Branch():
+                continue
+            case ev.Began(event=event):
+                if not over:
+                    begun[event] = record.kind
+                    yield record
+            case ev.Part(event=event) if event in edits or event == branch.event:
+                if event not in given:
+                    given.add(event)
+                    yield from _timed(edits.get(event, ()), record.at)
+                over = over or event == branch.event
+            case ev.Part(event=event):
+                if event in begun and not (over and begun[event] in _LASTING):
+                    yield record
+            case ev.Child(event=event, lane=lane):
+                if not over or event in begun or lane in lanes:
+                    lanes.add(lane)
+                    yield record
+            case ev.Changed(event=event):
+                if event in begun:
+                    yield record
+            case ev.Kin(lane=lane):
+                if lane in lanes:
+                    yield record
+            case ev.Ended() | ev.Exited() | ev.Left():
+                continue
+            case _ if not over or isinstance(record, (*_OF_FILES, ev.SiteNamed, ev.Redacted)):
+                yield record
+    yield from chain.from_iterable(parts for event, parts in edits.items() if event in begun and event not in given)
+
+
+def _timed(parts: Iterable[ev.Part], at: int) -> Iterator[ev.Part]:
+    """The parts of an answer that came at that moment."""
+    for part in parts:
+        yield ev.Part(part.event, part.kind, at, part.data, part.failed)
+
+
+def news(parent: bytes, manifest: bytes) -> bytes:
+    """What a manifest says other than that of the parent."""
+    before, now = json.loads(parent), json.loads(manifest)
+    gone = dict.fromkeys(before.keys() - now.keys())
+    return json.dumps({key: value for key, value in now.items() if before.get(key) != value} | gone).encode()
+
+
+def together(parent: bytes, news: bytes) -> bytes:
+    """The inverse of `news`."""
+    try:
+        before, own = json.loads(parent), json.loads(news)
+        whole = {**before, **own}
+    except (ValueError, TypeError, RecursionError) as error:
+        raise TapeCorruptError(f"the manifest of a branch cannot be read: {error}") from error
+    return json.dumps({key: value for key, value in whole.items() if value is not None}).encode()
