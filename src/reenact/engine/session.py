@@ -137,6 +137,7 @@ class Session:
         self.frontier: Frontier | None = None  # of a run that is resumed
         self.monotonic: Callable[[], float] = _real.monotonic  # what event loops go by
         self.at_live: list[Callable[[], object]] = []  # when a run that is resumed goes live
+        self.guard: Callable[[Call], Event | OSError | None] | None = None  # of a branch: see `engine.ahead`
         self.call_handler: Callable[[int], None] | None = None
         self.recorded_pid = -1
         self.stand_ins: set[int] = set()  # numbers of processes of the recorded run, which may be anybody's by now

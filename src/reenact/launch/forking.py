@@ -14,6 +14,7 @@ from reenact.launch import manifest as manifests
 from reenact.launch.manifest import Manifest
 from reenact.launch.resuming import Resumed
 from reenact.launch.settings import Settings
+from reenact.launch.tail import Tail
 from reenact.tape import sealed
 from reenact.tape.branching import news
 from reenact.tape.close import being_written
@@ -52,7 +53,13 @@ def check(recording: Recording) -> Manifest:
 
 
 def fork(
-    recording: Recording, store: Store, settings: Settings, event: int, edits: Sequence[Part], name: str = ""
+    recording: Recording,
+    store: Store,
+    settings: Settings,
+    event: int,
+    edits: Sequence[Part],
+    tail: Tail,
+    name: str = "",
 ) -> Resumed:
     """Runs the program again: on what its tape holds up to `event`, and then live.
 
@@ -67,7 +74,7 @@ def fork(
     vault.learn_environment(env)
     path, last = _begin(recording, manifest, store, Branch(manifest.run_id, recording.digest, event, list(edits)), name)
     vault.share(sealed.beside(path))
-    done = resuming.go_on(recording, "fork", path, last, env, vault, settings)
+    done = resuming.go_on(recording, "fork", path, last, env, vault, settings, tail)
     if not done.report.live:
         store.remove(path)
     return done

@@ -8,16 +8,17 @@ from __future__ import annotations
 import atexit
 from pathlib import Path
 
-import msgspec
-
 from reenact.engine.frontier import Frontier
 from reenact.engine.session import Session, nobody
 from reenact.launch import child, rewinding, running
+from reenact.launch.hazards import Hazards
 from reenact.launch.spec import Report, Spec
 from reenact.launch.workspace import Workspace
 from reenact.seams.sockets.watch import watch
 from reenact.seams.system.files import Files, attend
 from reenact.seams.system.listings import hide
+from reenact.tape.reader import Recording, read
+from reenact.tape.store import SUFFIX
 from reenact.tape.writer import TapeWriter
 
 
@@ -34,7 +35,12 @@ def begin_program(session: Session, spec: Spec, store: Path) -> Files:
     files = Files(session, store, workspace.served())
     attend(session, files)
 
+    hazards = _hazards(tape, spec)
+    session.guard = hazards
+    told = Report()
+
     def crossed() -> None:
+        nonlocal told
         settled = rewound.settle(files.changed) if rewound is not None else {}
         aside = {path: str(copy) for path, copy in settled.items()}
         writer = TapeWriter.resume(Path(spec.tape), spec.last_piece)
@@ -43,7 +49,8 @@ def begin_program(session: Session, spec: Spec, store: Path) -> Files:
         session.found = nobody  # who looks for findings of a replay has the report
         boundary = session.boundary
         told = Report(boundary.asked, boundary.compared, drifts=session.drifts, begun=True, live=True, aside=aside)
-        running.end(Path(spec.report), msgspec.structs.replace(told, unrestored=workspace.unrestored))
+        told.unrestored = workspace.unrestored
+        running.end(Path(spec.report), told)
         watch(session, closed=False)
 
     frontier = Frontier(session, tape, crossed)
@@ -56,6 +63,9 @@ def begin_program(session: Session, spec: Spec, store: Path) -> Files:
             frontier.go_live()  # unless that: it has come to its end with nothing to ask any more
         if session.live:
             child.finish_recording(session, files)
+            if hazards is not None:
+                told.hazards = hazards.met
+                running.end(Path(spec.report), told)
         else:
             child.finish_replay(session, spec, child.last_error(), workspace)
 
@@ -64,3 +74,10 @@ def begin_program(session: Session, spec: Spec, store: Path) -> Files:
     both = child.Both(files, workspace, lambda event: -1 if session.live else event)
     child.begin(session, spec, finish, store, files, both)
     return files
+
+
+def _hazards(tape: Recording, spec: Spec) -> Hazards | None:
+    """What looks at the live calls of a branch."""
+    if tape.branch is None or spec.tail is None:
+        return None
+    return Hazards(read(tape.path.with_name(f"{tape.branch.parent}{SUFFIX}")), spec.tail)

@@ -19,6 +19,7 @@ from reenact.launch.fate import Fate, parts_of
 from reenact.launch.manifest import Manifest
 from reenact.launch.settings import Settings
 from reenact.launch.spec import SPEC, Report, Spec
+from reenact.launch.tail import Tail
 from reenact.tape import sealed
 from reenact.tape.close import being_written
 from reenact.tape.continuing import continued
@@ -100,6 +101,7 @@ def go_on(  # noqa: PLR0913, PLR0917  all that it takes
     env: dict[str, str],
     vault: Vault,
     settings: Settings,
+    tail: Tail | None = None,
 ) -> Resumed:
     """Runs the program of a recording on the tape at `path`, which ends with the piece `last`, and then live.
 
@@ -123,6 +125,7 @@ def go_on(  # noqa: PLR0913, PLR0917  all that it takes
             boundaries=manifest.boundaries,
             side_traffic=manifest.side_traffic,
             vault=vault.hand_on(),
+            tail=tail,
         )
         env |= {"PYTHONHASHSEED": manifest.hash_seed, SPEC: msgspec.json.encode(spec).decode()}
         command = launcher.command_of(recording, manifest)

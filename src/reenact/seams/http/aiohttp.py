@@ -17,8 +17,8 @@ from typing import Any
 from reenact.engine import failure
 from reenact.engine.call import Call
 from reenact.engine.crossing import Answer, Crossing
+from reenact.engine.given import IN_TURN
 from reenact.engine.lane import MUTED, Lane, current, get_lane, muted
-from reenact.seams.http.answered import IN_TURN
 from reenact.seams.http.aside import AT_ONCE
 from reenact.seams.http.exchange import begin, request
 from reenact.seams.http.head import decode_head, encode_head
