@@ -22,6 +22,7 @@ from reenact.errors import UsageError
 @click.option(
     "--from-tape", metavar="HAZARD", multiple=True, help="Answer this as the parent's tape does, if that has it."
 )
+@click.option("--live-endpoint", "endpoint", metavar="URL", default="", help="Ask models there, not where the run did.")
 @click.option("--name", help="What the branch is called.")
 @click.option("--live", is_flag=True, help="Let it go live without asking.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing at the end unless something is wrong.")
@@ -33,6 +34,7 @@ def command(
     response: str | None,
     allow: tuple[str, ...],
     from_tape: tuple[str, ...],
+    endpoint: str,
     name: str | None,
     *,
     live: bool,
@@ -62,7 +64,7 @@ def command(
         Settings.near(home if home.is_dir() else Path.cwd()),
         event,
         edits,
-        Tail([*allow], [*from_tape]),
+        Tail([*allow], [*from_tape], endpoint),
         name or "",
     )
     if done.recording is None:

@@ -13,7 +13,7 @@ import msgspec
 
 from reenact import _real
 from reenact.engine.boundary import Cut, Pass, Perform, Refuse, Serve
-from reenact.engine.call import Call
+from reenact.engine.call import Call, Outgoing
 from reenact.engine.divergence import Datum, Divergence, What
 from reenact.engine.failure import encode
 from reenact.engine.frontier import Frontier
@@ -275,6 +275,11 @@ class Crossing:
     def _frontier(self) -> Frontier:
         assert self._session.frontier is not None  # noqa: S101  callers have asked
         return self._session.frontier
+
+    def sent(self, asked: Callable[[], Outgoing]) -> Outgoing | None:
+        """What is sent in the place of a request, where that is something else: in a branch."""
+        reroute = self._session.reroute
+        return reroute(self.event, asked()) if reroute is not None else None
 
     @property
     def refused(self) -> bool:

@@ -15,7 +15,7 @@ from weakref import WeakSet
 
 from reenact import _real
 from reenact.engine.boundary import DRIFTED, Boundary
-from reenact.engine.call import Call
+from reenact.engine.call import Call, Outgoing
 from reenact.engine.divergence import Compared, Divergence, Site, What
 from reenact.engine.frontier import Frontier
 from reenact.engine.gate import Gate
@@ -137,6 +137,7 @@ class Session:
         self.frontier: Frontier | None = None  # of a run that is resumed
         self.monotonic: Callable[[], float] = _real.monotonic  # what event loops go by
         self.at_live: list[Callable[[], object]] = []  # when a run that is resumed goes live
+        self.reroute: Callable[[int, Outgoing], Outgoing | None] | None = None  # of a branch: what is sent instead
         self.guard: Callable[[Call], Event | OSError | None] | None = None  # of a branch: see `engine.ahead`
         self.call_handler: Callable[[int], None] | None = None
         self.recorded_pid = -1

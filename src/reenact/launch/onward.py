@@ -6,18 +6,22 @@ A run that is resumed does so in the user's own files, one that was forked in co
 from __future__ import annotations
 
 import atexit
+from functools import partial
 from pathlib import Path
 
+from reenact.engine.call import Outgoing
 from reenact.engine.frontier import Frontier
 from reenact.engine.session import Session, nobody
 from reenact.launch import child, rewinding, running
 from reenact.launch.hazards import Hazards
+from reenact.launch.rerouting import Reroute
 from reenact.launch.spec import Report, Spec
 from reenact.launch.workspace import Workspace
 from reenact.seams.sockets.watch import watch
 from reenact.seams.system.files import Files, attend
 from reenact.seams.system.listings import hide
 from reenact.tape.reader import Recording, read
+from reenact.tape.redact import redact_url
 from reenact.tape.store import SUFFIX
 from reenact.tape.writer import TapeWriter
 
@@ -37,6 +41,8 @@ def begin_program(session: Session, spec: Spec, store: Path) -> Files:
 
     hazards = _hazards(tape, spec)
     session.guard = hazards
+    if spec.tail is not None and spec.tail.reroutes:
+        session.reroute = Reroute(spec.tail, partial(_sent, session))
     told = Report()
 
     def crossed() -> None:
@@ -74,6 +80,11 @@ def begin_program(session: Session, spec: Spec, store: Path) -> Files:
     both = child.Both(files, workspace, lambda event: -1 if session.live else event)
     child.begin(session, spec, finish, store, files, both)
     return files
+
+
+def _sent(session: Session, event: int, sent: Outgoing) -> None:
+    """A request has gone out as something else."""
+    session.note("rerouted", f"event {event} was sent to {redact_url(sent.url)}")
 
 
 def _hazards(tape: Recording, spec: Spec) -> Hazards | None:

@@ -27,6 +27,7 @@ MEANING: Final[Mapping[str, str]] = {
     "explored": "made of another run",
     "resumed": "the continuation of another run",
     "forked": "a branch of another run",
+    "rerouted": "sent elsewhere than the program asked",
     "import": "imported from another tool",
     "answered": "not from the models and servers themselves",
     "secrets": "what may be on tape and should not be",

@@ -448,7 +448,7 @@ class Branch(Record, frozen=True, array_like=True, tag=31):
     """Second record of a run that was forked from another: what that one did up to `event`, this one did, too.
 
     `parent` is the id of that run, `digest` the last of its chain. `edits` are answers that stand in the place of the
-    parent's, by their events; where none is for `event`, the answer to that is this run's own. The manifest of such a run says only
+    parent's, by their events; where none is for `event`, the answer to that is this run's own. The manifest says only
     what differs from the parent's.
     """
 

@@ -304,8 +304,8 @@ def _composed(path: Path, db: sqlite3.Connection, recording: Recording | None) -
             return b"", chain.from_iterable(unpack(_last_seen(recording, pieces), recording._allowance))  # noqa: SLF001
         seal_of(tape)
         with index(tape) as parent:
-            rows = parent.execute("SELECT id, segment, data, chain FROM piece ORDER BY id").fetchall()
-        return rows[-1][3] if rows else b"", chain.from_iterable(unpack(Piece(*row) for row in rows))
+            found = [Piece(*row) for row in parent.execute("SELECT id, segment, data, chain FROM piece ORDER BY id")]
+        return found[-1].chain if found else b"", chain.from_iterable(unpack(iter(found)))
 
     return composed(path, own)
 
