@@ -60,6 +60,8 @@ def fork(
     edits: Sequence[Part],
     tail: Tail,
     name: str = "",
+    *,
+    quiet: bool = False,
 ) -> Resumed:
     """Runs the program again: on what its tape holds up to `event`, and then live.
 
@@ -74,7 +76,7 @@ def fork(
     vault.learn_environment(env)
     path, last = _begin(recording, manifest, store, Branch(manifest.run_id, recording.digest, event, list(edits)), name)
     vault.share(sealed.beside(path))
-    done = resuming.go_on(recording, "fork", path, last, env, vault, settings, tail)
+    done = resuming.go_on(recording, "fork", path, last, env, vault, settings, tail, quiet=quiet)
     if not done.report.live:
         store.remove(path)
     return done
@@ -86,7 +88,7 @@ def _begin(
     """The tape of a branch, which begins with where it leaves its parent."""
     run, path = store.new(name or manifest.name)
     own = msgspec.structs.replace(manifest, run_id=run, name=name or manifest.name, started=_real.time_ns())
-    told = f"this run was forked from {manifest.run_id} by reenact fork"
+    told = f"it was forked from {manifest.run_id}, by reenact fork"
     first = (
         Start(news(recording.manifest, manifests.encode(own))),
         branch,

@@ -104,6 +104,14 @@ def expected(parent: Recording, after: int) -> Iterator[tuple[str, Event]]:
             yield labels[0], event
 
 
+def fate(label: str, event: Event, tail: Tail) -> str:
+    """What would become of a hazard on the parent's tape if the branch came to it, in a word or two."""
+    labels = labels_of(event.kind, event.name) or [label]
+    if matches(labels, tail.from_tape) and event.kind in _ANSWERABLE:
+        return "from tape"
+    return "allowed" if matches(labels, tail.allow) else "refused"
+
+
 def model_hosts(recording: Recording) -> Iterator[str]:
     """Where the models of a run are asked, as `host:port`, over whatever library."""
     for event in recording.events:

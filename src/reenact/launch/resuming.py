@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import subprocess
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -102,10 +103,12 @@ def go_on(  # noqa: PLR0913, PLR0917  all that it takes
     vault: Vault,
     settings: Settings,
     tail: Tail | None = None,
+    *,
+    quiet: bool = False,
 ) -> Resumed:
     """Runs the program of a recording on the tape at `path`, which ends with the piece `last`, and then live.
 
-    Where it did not come to be live, the tape is as it was.
+    Where it did not come to be live, the tape is as it was. When `quiet`, nobody sees what it writes.
 
     Raises:
         UsageError: it cannot be started; the tape is removed.
@@ -130,7 +133,8 @@ def go_on(  # noqa: PLR0913, PLR0917  all that it takes
         env |= {"PYTHONHASHSEED": manifest.hash_seed, SPEC: msgspec.json.encode(spec).decode()}
         command = launcher.command_of(recording, manifest)
         try:
-            status = supervise.run(command.argv, env, manifest.cwd)
+            streams = (subprocess.DEVNULL, subprocess.DEVNULL, subprocess.DEVNULL) if quiet else (None, None, None)
+            status = supervise.run(command.argv, env, manifest.cwd, streams=streams)
         except OSError as error:
             Store(path.parent).remove(path)
             reason = f"{manifest.cwd} is not there" if not Path(manifest.cwd).is_dir() else error.strerror

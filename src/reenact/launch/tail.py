@@ -6,7 +6,7 @@ import msgspec
 
 
 class Tail(msgspec.Struct, frozen=True):
-    """Patterns of hazards (see `launch.hazards`): those that are done, and those that are answered from the parent's tape.
+    """Patterns of hazards (see `launch.hazards`): those that are done, and those that are answered from the parent.
 
     All others fail. Where `endpoint` is given, models are asked there; where `model` is, that one is asked.
     """
