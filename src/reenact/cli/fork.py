@@ -77,6 +77,7 @@ def command(
         raise UsageError(f"{recording.path.stem} has no step {step}: it has {len(found.steps)}")
     event = found.steps[step - 1].attempts[-1]
     edits = parts_of(recording, recording.events[event], Fate(Way.ANSWER, Path(response))) if response else []
+    point = forking.Point(event, edits, step, "another answer" if edits else "asked again")
     settings = Settings.of_run(manifest.cwd)
     own = settings.tail
     tail = Tail([*own.allow, *allow], [*own.from_tape, *from_tape], endpoint)
@@ -84,7 +85,7 @@ def command(
     many = count > 1
 
     def fork(_number: int) -> Resumed:
-        return forking.fork(recording, store, settings, event, edits, tail, name or "", quiet=many)
+        return forking.fork(recording, store, settings, point, tail, name or "", quiet=many)
 
     if not many:
         _tell(recording, fork(0), step, f" --store {shlex.quote(store_dir)}" if store_dir else "", quiet=quiet)

@@ -15,8 +15,7 @@ from reenact.launch.manifest import Manifest
 from reenact.launch.resuming import Resumed
 from reenact.launch.settings import Settings
 from reenact.launch.tail import Tail
-from reenact.tape import sealed
-from reenact.tape.branching import news
+from reenact.tape import branching, sealed
 from reenact.tape.close import being_written
 from reenact.tape.event import Branch, Note, Part, Start
 from reenact.tape.journal import Piece
@@ -30,6 +29,18 @@ GOES_ON = "{run} is still being recorded: it can be forked when its process is g
 KILLED = "{run} was killed before its end: go on with it by reenact resume {run}, and fork what comes of that"
 NO_PROGRAM = "{run} is {what}: only whole programs can be forked by now"
 PROCESSES = "{run} had started processes by multiprocessing: such a run cannot be forked by now"
+
+
+class Point(msgspec.Struct, frozen=True):
+    """Where a run is forked: at an event of a step (0: of none), and `what` is other there, in a few words.
+
+    `edits` are the parts of answers in the place of those on tape; without one for `event`, that is asked again.
+    """
+
+    event: int
+    edits: Sequence[Part] = ()
+    step: int = 0
+    what: str = "asked again"
 
 
 def check(recording: Recording) -> Manifest:
@@ -56,16 +67,13 @@ def fork(
     recording: Recording,
     store: Store,
     settings: Settings,
-    event: int,
-    edits: Sequence[Part],
+    point: Point,
     tail: Tail,
     name: str = "",
     *,
     quiet: bool = False,
 ) -> Resumed:
-    """Runs the program again: on what its tape holds up to `event`, and then live.
-
-    `edits` are the parts of answers in the place of those on tape; without one for `event`, that is asked again.
+    """Runs the program again: on what its tape holds up to that `point`, and then live.
 
     Raises:
         UsageError: it cannot be forked.
@@ -74,7 +82,7 @@ def fork(
     env = resuming.environment_of(manifest)
     vault = Vault()
     vault.learn_environment(env)
-    path, last = _begin(recording, manifest, store, Branch(manifest.run_id, recording.digest, event, list(edits)), name)
+    path, last = _begin(recording, manifest, store, Branch(manifest.run_id, recording.digest, point.event, [*point.edits], point.step, point.what), name)
     vault.share(sealed.beside(path))
     done = resuming.go_on(recording, "fork", path, last, env, vault, settings, tail, quiet=quiet)
     if not done.report.live:
@@ -90,12 +98,14 @@ def _begin(
     own = msgspec.structs.replace(manifest, run_id=run, name=name or manifest.name, started=_real.time_ns())
     told = f"it was forked from {manifest.run_id}, by reenact fork"
     first = (
-        Start(news(recording.manifest, manifests.encode(own))),
+        Start(branching.news(recording.manifest, manifests.encode(own))),
         branch,
         Note("forked", told, -1),
     )
     try:
-        writer = TapeWriter.create(path, run, own.name, own.started, rows(own.session, own.tags), first)
+        writer = TapeWriter.create(
+            path, run, own.name, own.started, rows(own.session, own.tags) | branching.rows(branch), first
+        )
         last = writer.first
         writer.close()
     except BaseException:

@@ -106,6 +106,13 @@ def _timed(parts: Iterable[ev.Part], at: int) -> Iterator[ev.Part]:
         yield ev.Part(part.event, part.kind, at, part.data, part.failed)
 
 
+def rows(branch: ev.Branch | None) -> dict[str, str | int]:
+    """What the table `run` says of a branch; nothing of a run that is none."""
+    if branch is None:
+        return {}
+    return {"parent": branch.parent, "parent_step": branch.step, "edited": branch.what}
+
+
 def news(parent: bytes, manifest: bytes) -> bytes:
     """What a manifest says other than that of the parent."""
     before, now = json.loads(parent), json.loads(manifest)

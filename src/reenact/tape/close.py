@@ -13,7 +13,7 @@ import msgspec
 
 from reenact import _real
 from reenact.tape import event as ev
-from reenact.tape import labels, schema, seal
+from reenact.tape import branching, labels, schema, seal
 from reenact.tape.event import UNKNOWN_STATUS
 from reenact.tape.journal import ClosePacker, Piece, stretches, unpack
 from reenact.tape.reader import RECORDING, Event, Recording, outline
@@ -188,7 +188,7 @@ def summary_of(recording: Recording) -> dict[str, str | int]:
         "faults": sum(note.slug == "fault" for note, _ in together.notes),
         "program": _program(recording.manifest),
         **labels.rows(*labels_of(together)),
-        **({"parent": recording.branch.parent} if recording.branch is not None else {}),
+        **branching.rows(recording.branch),
     }
 
 
