@@ -123,7 +123,7 @@ class Frontier:
                 loop.call_soon_threadsafe(_done, future)
 
     def asks_again(self, event: Event) -> bool:
-        """Whether this is the call with which a branch leaves its parent: on tape as it was asked, and live from there."""
+        """Whether a branch leaves its parent with this call: on tape as it was asked, and live from there."""
         return event.id == self._anew and not event.parts
 
     # What it knows before

@@ -1,6 +1,7 @@
 """A call that is answered by what is there already: a recording like any, but that nothing leaves.
 
-The seam is handed the answer as in a replay, and what the program makes of it goes on tape as if it had come from outside.
+The seam is handed the answer as in a replay, and what the program makes of it goes on tape as if it had come from
+outside.
 """
 
 from __future__ import annotations

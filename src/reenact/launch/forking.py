@@ -1,4 +1,4 @@
-"""Forks a run: what its tape holds up to a step is served, then the run goes on live, as a branch with a tape of its own."""
+"""Forks a run: what its tape holds up to a step is served, then the run goes on live, on a tape of its own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reenact.launch.settings import Settings
 from reenact.launch.tail import Tail
 from reenact.tape import branching, sealed
 from reenact.tape.close import being_written
-from reenact.tape.event import Branch, Note, Part, Start
+from reenact.tape.event import Branch, Part, Start
 from reenact.tape.journal import Piece
 from reenact.tape.labels import rows
 from reenact.tape.reader import RECORDING, Recording
@@ -82,7 +82,13 @@ def fork(
     env = resuming.environment_of(manifest)
     vault = Vault()
     vault.learn_environment(env)
-    path, last = _begin(recording, manifest, store, Branch(manifest.run_id, recording.digest, point.event, [*point.edits], point.step, point.what), name)
+    path, last = _begin(
+        recording,
+        manifest,
+        store,
+        Branch(manifest.run_id, recording.digest, point.event, [*point.edits], point.step, point.what),
+        name,
+    )
     vault.share(sealed.beside(path))
     done = resuming.go_on(recording, "fork", path, last, env, vault, settings, tail, quiet=quiet)
     if not done.report.live:
@@ -96,11 +102,9 @@ def _begin(
     """The tape of a branch, which begins with where it leaves its parent."""
     run, path = store.new(name or manifest.name)
     own = msgspec.structs.replace(manifest, run_id=run, name=name or manifest.name, started=_real.time_ns())
-    told = f"it was forked from {manifest.run_id}, by reenact fork"
     first = (
         Start(branching.news(recording.manifest, manifests.encode(own))),
         branch,
-        Note("forked", told, -1),
     )
     try:
         writer = TapeWriter.create(

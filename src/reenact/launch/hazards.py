@@ -1,8 +1,8 @@
 """Write hazards: what a branch that is live would do to the world, besides asking models.
 
 Each has a label, such as `tool:refund`, `process:git push`, `http:POST https://api.example.com/orders` or
-`connect:db.example.com:5432`, by which it is let through, answered from the tape of the parent, or, unless somebody says
-so, refused. To ask a model is none, nor is a request that only reads, by its method. Files are copies.
+`connect:db.example.com:5432`, by which it is let through, or answered from the tape of the parent. Unless somebody says
+so, it is refused. To ask a model is none, nor is a request that only reads, by its method. Files are copies.
 """
 
 from __future__ import annotations

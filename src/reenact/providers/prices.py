@@ -1,7 +1,7 @@
 """What tokens cost: list prices of models, in US dollars for a million tokens, as public tables had them on `SEEN`.
 
-Prices change, and contracts differ: what is made of these is an estimate. A model that is not here has no price, which is
-not a price of nothing. A project names its own in `[tool.reenact.prices]`.
+Prices change, and contracts differ: what is made of these is an estimate. A model that is not here has no price, which
+is not a price of nothing. A project names its own in `[tool.reenact.prices]`.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ _WIDTH = 100
 
 
 def plan_text(run: str, step: int, count: int, expected: Estimate, hazards: Iterable[tuple[str, str]]) -> str:
-    """What is about to happen: what it may cost, and what of it would change the world, each with what becomes of it."""
+    """What is about to happen: what it may cost, and which hazards there are, each with what becomes of it."""
     branches = "a branch" if count == 1 else f"{count} branches"
     lines = [f"reenact: {branches} of {plain(run)} from step {step}: up to there from its tape, then live."]
     lines.append(f"    models    {_calls(expected)}")
@@ -60,14 +60,10 @@ def _lines(report: Report) -> Iterator[str]:
         told = [(done, "done"), (given, "answered from tape"), (refused, "refused")]
         ways = ", ".join(f"{word} {count} times" if count > 1 else word for count, word in told if count)
         yield f"{plain(label)}: {ways}"
-    refused = [label for label, counts in report.hazards.items() if counts[2]]
-    if refused:
-        yield f"what was refused can be let through, as by  --allow {_quoted(plain(refused[0]))}"
+    kept = [label for label, counts in report.hazards.items() if counts[2]]
+    if kept:
+        yield f"what was refused can be let through, as by  --allow '{plain(kept[0])}'"
     yield from (plain(line) for line in report.unrestored)
-
-
-def _quoted(label: str) -> str:
-    return f"'{label}'"
 
 
 def failed_text(recording: Recording, report: Report, step: int) -> str:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
 from pathlib import Path
+
+import msgspec
 
 from reenact.errors import TapeCorruptError, TapeError
 from reenact.tape import event as ev
@@ -17,7 +18,7 @@ from reenact.tape.journal import assembled
 
 DEEPEST = 64  # branches of branches
 _LASTING = (ev.Kind.SOCKET, ev.Kind.PIPE)
-_OF_FILES = (ev.Saw, ev.Content, ev.Snapshot)  # as the run found them, whenever it did
+_OF_FILES = (ev.Saw, ev.Content, ev.Snapshot, ev.SiteNamed, ev.Redacted)  # files as the run found them, whenever it did
 _ORPHANED = (
     "{path} is a branch of {parent}, which is not in {folder}: a branch holds only what is new. "
     "Put {parent}.tape beside it."
@@ -60,50 +61,57 @@ def _of_parent(path: Path, read: Read, start: ev.Start, branch: ev.Branch, depth
 
 def forked(records: Iterable[ev.AnyRecord], branch: ev.Branch) -> Iterator[ev.AnyRecord]:
     """What of a run its branch has in common with it, with the answers of the branch in their places."""
-    edits: dict[int, list[ev.Part]] = {}
-    for part in branch.edits:
-        edits.setdefault(part.event, []).append(part)
-    begun: dict[int, int] = {}  # kinds
-    lanes: set[str] = set()  # of Pythons that were started
-    given: set[int] = set()
-    over = False
-    for record in records:
-        match record:
-            case ev.Branch():
-                continue
-            case ev.Began(event=event):
-                if not over:
-                    begun[event] = record.kind
-                    yield record
-            case ev.Part(event=event) if event in edits or event == branch.event:
-                if event not in given:
-                    given.add(event)
-                    yield from _timed(edits.get(event, ()), record.at)
-                over = over or event == branch.event
-            case ev.Part(event=event):
-                if event in begun and not (over and begun[event] in _LASTING):
-                    yield record
-            case ev.Child(event=event, lane=lane):
-                if not over or event in begun or lane in lanes:
-                    lanes.add(lane)
-                    yield record
-            case ev.Changed(event=event):
-                if event in begun:
-                    yield record
-            case ev.Kin(lane=lane):
-                if lane in lanes:
-                    yield record
-            case ev.Ended() | ev.Exited() | ev.Left():
-                continue
-            case _ if not over or isinstance(record, (*_OF_FILES, ev.SiteNamed, ev.Redacted)):
+    return _Forked(branch).of(records)
+
+
+class _Forked:
+    def __init__(self, branch: ev.Branch) -> None:
+        self._event = branch.event
+        self._edits: dict[int, list[ev.Part]] = {}
+        for part in branch.edits:
+            self._edits.setdefault(part.event, []).append(part)
+        self._begun: dict[int, int] = {}  # kinds
+        self._lanes: set[str] = set()  # of Pythons that were started
+        self._given: set[int] = set()
+        self._over = False
+
+    def of(self, records: Iterable[ev.AnyRecord]) -> Iterator[ev.AnyRecord]:
+        for record in records:
+            if isinstance(record, ev.Part):
+                yield from self._part(record)
+            elif self._has(record):
                 yield record
-    yield from chain.from_iterable(parts for event, parts in edits.items() if event in begun and event not in given)
+        for event in self._edits.keys() & self._begun.keys() - self._given:
+            yield from self._edits[event]
 
+    def _part(self, part: ev.Part) -> Iterator[ev.Part]:
+        event = part.event
+        if event in self._edits or event == self._event:
+            if event not in self._given:
+                self._given.add(event)
+                yield from (msgspec.structs.replace(edit, at=part.at) for edit in self._edits.get(event, ()))
+            self._over = self._over or event == self._event
+        elif event in self._begun and not (self._over and self._begun[event] in _LASTING):
+            yield part
 
-def _timed(parts: Iterable[ev.Part], at: int) -> Iterator[ev.Part]:
-    """The parts of an answer that came at that moment."""
-    for part in parts:
-        yield ev.Part(part.event, part.kind, at, part.data, part.failed)
+    def _has(self, record: ev.AnyRecord) -> bool:
+        match record:
+            case ev.Branch() | ev.Ended() | ev.Exited() | ev.Left():
+                return False
+            case ev.Began(event=event):
+                if not self._over:
+                    self._begun[event] = record.kind
+                return not self._over
+            case ev.Child(event=event, lane=lane):
+                if not self._over or event in self._begun:
+                    self._lanes.add(lane)
+                return lane in self._lanes
+            case ev.Kin(lane=lane):
+                return lane in self._lanes
+            case ev.Changed(event=event):
+                return event in self._begun
+            case _:
+                return not self._over or isinstance(record, _OF_FILES)
 
 
 def rows(branch: ev.Branch | None) -> dict[str, str | int]:

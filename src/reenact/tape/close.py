@@ -12,8 +12,8 @@ from pathlib import Path
 import msgspec
 
 from reenact import _real
-from reenact.tape import event as ev
 from reenact.tape import branching, labels, schema, seal
+from reenact.tape import event as ev
 from reenact.tape.event import UNKNOWN_STATUS
 from reenact.tape.journal import ClosePacker, Piece, stretches, unpack
 from reenact.tape.reader import RECORDING, Event, Recording, outline

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from io import BytesIO
-from itertools import chain
+from itertools import chain, takewhile
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -403,6 +403,13 @@ def records(path: Path) -> Iterator[ev.AnyRecord]:
     seal_of(path)
     with index(path) as db:
         yield from (record for record in _composed(path, db, None) if not isinstance(record, ev.Branch))
+
+
+def inherited(path: Path) -> Iterator[ev.AnyRecord]:
+    """The records that a branch has of its parents; none where it is no branch."""
+    with index(path) as db:
+        if "parent" in run_table(db):
+            yield from takewhile(lambda record: not isinstance(record, ev.Branch), _composed(path, db, None))
 
 
 def seal_of(path: Path) -> Seal | None:
