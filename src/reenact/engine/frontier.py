@@ -50,7 +50,8 @@ class Frontier:
         self._held: list[ev.AnyRecord] = []
         self._skew, self._of_day = self._clocks()
         self.passed = self._broken = False
-        self._anew = tape.branch.event if tape.branch is not None and not tape.branch.edits else -1
+        branch = tape.branch
+        self._anew = branch.event if branch is not None and not branch.edits and not branch.before else -1
 
     # Who waits
 

@@ -192,7 +192,7 @@ class Session:
     def go_live(self, writer: TapeWriter, tape: Recording) -> None:
         """What comes next is live, and `writer` goes on with `tape`."""
         frontier, self.plan = self.frontier, RECORD
-        self.boundary.go_live(RECORD)
+        unread = [*self.boundary.go_live(RECORD)]
         self.order.go_live()
         self._events, self._asides, self._bodies = len(tape.events), len(tape.asides), tape.bodies()
         self._sites, self._first_site = {}, tape.sites
@@ -206,6 +206,8 @@ class Session:
             if log is None:
                 self._lanes += 1
                 self.keep(ev.LaneBorn(lane.index, lane.path, lane.name))
+        for path, kind, place, count in unread:
+            self.keep(ev.Unread(tape.lanes[path].index, kind, place, count))
         for record in frontier.held() if frontier is not None else ():
             self.keep(record)
         self.commit()

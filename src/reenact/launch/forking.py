@@ -8,9 +8,11 @@ from pathlib import Path
 import msgspec
 
 from reenact import _real
+from reenact.engine.divergence import Divergence
 from reenact.errors import UsageError
 from reenact.launch import entry, launcher, resuming
 from reenact.launch import manifest as manifests
+from reenact.launch.launcher import Manner
 from reenact.launch.manifest import Manifest
 from reenact.launch.resuming import Resumed
 from reenact.launch.settings import Settings
@@ -35,12 +37,14 @@ class Point(msgspec.Struct, frozen=True):
     """Where a run is forked: at an event of a step (0: of none), and `what` is other there, in a few words.
 
     `edits` are the parts of answers in the place of those on tape; without one for `event`, that is asked again.
+    `before`: it is not even asked as it was; -1 is then where the tape ends.
     """
 
     event: int
     edits: Sequence[Part] = ()
     step: int = 0
     what: str = "asked again"
+    before: bool = False
 
 
 def check(recording: Recording) -> Manifest:
@@ -63,7 +67,7 @@ def check(recording: Recording) -> Manifest:
     return manifest
 
 
-def fork(
+def fork(  # noqa: PLR0913  all that a branch is from its first moment on
     recording: Recording,
     store: Store,
     settings: Settings,
@@ -82,18 +86,31 @@ def fork(
     env = resuming.environment_of(manifest)
     vault = Vault()
     vault.learn_environment(env)
-    path, last = _begin(
-        recording,
-        manifest,
-        store,
-        Branch(manifest.run_id, recording.digest, point.event, [*point.edits], point.step, point.what),
-        name,
-    )
+    here = point.event, [*point.edits], point.step, point.what, point.before
+    path, last = _begin(recording, manifest, store, Branch(manifest.run_id, recording.digest, *here), name)
     vault.share(sealed.beside(path))
     done = resuming.go_on(recording, "fork", path, last, env, vault, settings, tail, quiet=quiet)
     if not done.report.live:
         store.remove(path)
     return done
+
+
+def changed(recording: Recording, settings: Settings) -> tuple[Point, Divergence] | None:
+    """Where the program as it is now leaves the tape first, and how; None where it does the same.
+
+    Raises:
+        UsageError: it cannot be run.
+    """
+    check(recording)
+    done = launcher.replay(recording, Manner(quiet=True), settings=settings)
+    found = next(iter(done.report.divergences), None)
+    if found is None:
+        return None
+    at = found.event
+    if at is None and found.after is not None:
+        lane = recording.events[found.after].lane
+        at = next((event.id for event in recording.lanes[lane].events if event.id > found.after), None)
+    return Point(-1 if at is None else at, what="today's code", before=True), found
 
 
 def _begin(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from reenact.launch.forking import Point
 from reenact.launch.resuming import Resumed
 from reenact.launch.spec import Report
 from reenact.providers.prices import SEEN
@@ -17,10 +18,11 @@ from reenact.trajectory.estimate import Estimate
 _WIDTH = 100
 
 
-def plan_text(run: str, step: int, count: int, expected: Estimate, hazards: Iterable[tuple[str, str]]) -> str:
+def plan_text(run: str, point: Point, count: int, expected: Estimate, hazards: Iterable[tuple[str, str]]) -> str:
     """What is about to happen: what it may cost, and which hazards there are, each with what becomes of it."""
     branches = "a branch" if count == 1 else f"{count} branches"
-    lines = [f"reenact: {branches} of {plain(run)} from step {step}: up to there from its tape, then live."]
+    where = f"step {point.step}" if point.step else "there"
+    lines = [f"reenact: {branches} of {plain(run)} from {where} on: up to there from its tape, then live."]
     lines.append(f"    models    {_calls(expected)}")
     what = Counter(hazards)
     for (label, fate), times in what.items():
@@ -66,10 +68,10 @@ def _lines(report: Report) -> Iterator[str]:
     yield from (plain(line) for line in report.unrestored)
 
 
-def failed_text(recording: Recording, report: Report, step: int) -> str:
+def failed_text(recording: Recording, report: Report) -> str:
     """Why a run was not forked."""
     lines = [
-        f"reenact: {plain(recording.path.stem)} was not forked: it did not come to step {step} as it was recorded.",
+        f"reenact: {plain(recording.path.stem)} was not forked: it did not come there as it was recorded.",
         "Nothing live was done.",
     ]
     if report.divergences:

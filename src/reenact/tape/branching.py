@@ -66,7 +66,7 @@ def forked(records: Iterable[ev.AnyRecord], branch: ev.Branch) -> Iterator[ev.An
 
 class _Forked:
     def __init__(self, branch: ev.Branch) -> None:
-        self._event = branch.event
+        self._event, self._before = branch.event, branch.before
         self._edits: dict[int, list[ev.Part]] = {}
         for part in branch.edits:
             self._edits.setdefault(part.event, []).append(part)
@@ -99,9 +99,12 @@ class _Forked:
             case ev.Branch() | ev.Ended() | ev.Exited() | ev.Left():
                 return False
             case ev.Began(event=event):
+                self._over = self._over or (self._before and event == self._event)
                 if not self._over:
                     self._begun[event] = record.kind
                 return not self._over
+            case ev.Wrote() if self._before:
+                return False
             case ev.Child(event=event, lane=lane):
                 if not self._over or event in self._begun:
                     self._lanes.add(lane)

@@ -448,9 +448,10 @@ class Branch(Record, frozen=True, array_like=True, tag=31):
     """Second record of a run that was forked from another: what that one did up to `event`, this one did, too.
 
     `parent` is the id of that run, `digest` the last of its chain. `edits` are answers that stand in the place of the
-    parent's, by their events; where none is for `event`, the answer to that is this run's own. `step` is the parent's
-    step that this belongs to, 0 for none, and `what` says in a few words what is other there. The manifest says only
-    what differs from the parent's.
+    parent's, by their events; where none is for `event`, the answer to that is this run's own. `before`: it was not even
+    asked as it was there, or if it is -1, the parent had come to its end; all that was written is this run's own then.
+    `step` is the parent's step that this belongs to, 0 for none, and `what` says in a few words what is other there.
+    The manifest says only what differs from the parent's.
     """
 
     parent: str
@@ -459,6 +460,19 @@ class Branch(Record, frozen=True, array_like=True, tag=31):
     edits: list[Part] = []
     step: int = 0
     what: str = ""
+    before: bool = False
+
+
+class Unread(Record, frozen=True, array_like=True, tag=33):
+    """Of the draws of this lane so far, of a kind and at a place (`module:function`), the last `count` nobody has read.
+
+    So it is where a run goes on from the end of a tape that had drawn more by then.
+    """
+
+    lane: int
+    kind: int
+    place: str
+    count: int
 
 
 class Redacted(Record, frozen=True, array_like=True, tag=28):
@@ -504,4 +518,5 @@ AnyRecord = (
     | Slice
     | Redacted
     | Branch
+    | Unread
 )

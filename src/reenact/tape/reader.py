@@ -601,6 +601,8 @@ class _Builder:
                     recording.ticks.append(record)
                 case ev.Draws():
                     self._draws(record)
+                case ev.Unread(count=count) if count > 0:
+                    del self._lanes[record.lane].draws[record.kind, record.place][-count:]
                 case ev.Wrote():
                     self._wrote(record, self._lanes[record.lane])
                 case ev.LaneBorn():

@@ -27,13 +27,18 @@ class Estimate(msgspec.Struct, frozen=True):
         )
 
 
-def estimate(trajectory: Trajectory, first: int, own: Mapping[str, Price] = {}, model: str = "") -> Estimate:
-    """That of the steps from number `first` on, by what they took when they were recorded. `model` is asked instead."""
+def estimate(
+    trajectory: Trajectory, event: int, own: Mapping[str, Price] = {}, model: str = "", *, given: bool = False
+) -> Estimate:
+    """That of the steps from `event` on, by what they took when they were recorded.
+
+    `model` is asked instead of theirs; the answer of `event` itself may be `given`.
+    """
     calls = read = written = 0
     cost = 0.0
     unpriced: dict[str, None] = {}
     for step in trajectory.steps:
-        if step.number < first:
+        if step.attempts[-1] < event + given:
             continue
         calls += 1
         name = model or step.served or step.model
