@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
@@ -254,7 +256,7 @@ def test_several_branches_and_their_tree(bench: Bench) -> None:
         assert len(children) == 3
         grandchild = verified(made(bench, fork(bench, f"{children[0]}@3", "--name", "deeper", server=server)))
     told = json.loads(bench.run("-m", "reenact", "branches", grandchild.path.stem, "--json").stdout)
-    assert [(row["id"].rpartition("-")[0], row["depth"], row["step"]) for row in told][0] == ("agent", 0, 0)
+    assert (told[0]["id"], told[0]["depth"], told[0]["step"]) == (parent, 0, 0)
     assert sorted((row["depth"], row["parent"], row["step"]) for row in told[1:]) == sorted(
         [(1, parent, 2)] * 3 + [(2, children[0], 3)]
     )
@@ -319,3 +321,53 @@ def test_no_secret_of_the_environment_is_in_a_branch(bench: Bench) -> None:
         branch = made(bench, fork(bench, "last@1", server=server))
     assert b"sk-test-only" not in branch.path.read_bytes()
     assert Path(branch.path).stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "asked"),
+    [
+        ("question", "Question", 3),  # another prompt from the first step on
+        ('history.append({"role": "assistant"', 'n == 1 and said.upper(); history.append({"role": "assistant"', 0),
+        ('"content": said}', "\"content\": said + '!' * (n == 1)}", 1),  # another one from the third on
+        ("print(n, said", "print(n, said[::-1] if n == 2 else said", 0),  # nothing else is asked
+    ],
+)
+def test_the_program_as_it_is_now_goes_live_where_it_leaves_the_tape(
+    bench: Bench, old: str, new: str, asked: int
+) -> None:
+    with ModelServer(Counting()) as server:
+        bench.record(CHAT.format(steps=3), env=settings(server))
+        program = bench.folder / "agent.py"
+        program.write_text(program.read_text().replace(old, new))
+        before = len(server.requests)
+        done = fork(bench, "last", "--code", server=server)
+        assert len(server.requests) - before == asked
+        if "upper" in new:
+            assert b"there is nothing to fork" in done.stdout
+            return
+        verified(made(bench, done))
+
+
+def test_a_changed_answer_of_a_killed_branch_is_still_there(bench: Bench) -> None:
+    (bench.folder / "answer.json").write_text(chat("given by hand"))
+
+    class Deadly(Counting):
+        def __call__(self, turn: Turn) -> Reply:
+            if self.count == 5:
+                self.count += 1
+                os.kill(int(dict(turn.request.headers)["x-pid"]), signal.SIGKILL)
+            return super().__call__(turn)
+
+    program = CHAT.format(steps=4).replace(
+        "messages=history)", 'messages=history, extra_headers={"x-pid": str(os.getpid())})'
+    )
+    with ModelServer(Deadly()) as server:
+        bench.record(program, env=settings(server))
+        killed = fork(bench, "last@2", "--response", "answer.json", "--name", "child", server=server)
+        assert killed.status != 0
+        resumed = bench.run("-m", "reenact", "resume", "last", "--retry", env=settings(server))
+    assert resumed.status == 0, resumed.stderr.decode()
+    run = Run(bench, bench.store.path(resumed.stderr.decode().rpartition("recorded ")[2].partition(":")[0]), resumed)
+    assert b"1 given by hand" in resumed.stdout
+    assert not (bench.folder / "notes.txt").read_text().count("given by hand"), "files of a branch are copies"
+    verified(run)

@@ -89,7 +89,7 @@ def fork(  # noqa: PLR0913  all that a branch is from its first moment on
     here = point.event, [*point.edits], point.step, point.what, point.before
     path, last = _begin(recording, manifest, store, Branch(manifest.run_id, recording.digest, *here), name)
     vault.share(sealed.beside(path))
-    done = resuming.go_on(recording, "fork", path, last, env, vault, settings, tail, quiet=quiet)
+    done = resuming.go_on(recording, "fork", path, last, env, vault, settings, tail, recording.path, quiet=quiet)
     if not done.report.live:
         store.remove(path)
     return done

@@ -20,9 +20,8 @@ from reenact.launch.workspace import Workspace
 from reenact.seams.sockets.watch import watch
 from reenact.seams.system.files import Files, attend
 from reenact.seams.system.listings import hide
-from reenact.tape.reader import Recording, read
+from reenact.tape.reader import read
 from reenact.tape.redact import redact_url
-from reenact.tape.store import SUFFIX
 from reenact.tape.writer import TapeWriter
 
 
@@ -39,7 +38,7 @@ def begin_program(session: Session, spec: Spec, store: Path) -> Files:
     files = Files(session, store, workspace.served())
     attend(session, files)
 
-    hazards = _hazards(tape, spec)
+    hazards = _hazards(spec)
     session.guard = hazards
     if spec.tail is not None and spec.tail.reroutes:
         session.reroute = Reroute(spec.tail, partial(_sent, session))
@@ -87,8 +86,6 @@ def _sent(session: Session, event: int, sent: Outgoing) -> None:
     session.note("rerouted", f"event {event} was sent to {redact_url(sent.url)}")
 
 
-def _hazards(tape: Recording, spec: Spec) -> Hazards | None:
+def _hazards(spec: Spec) -> Hazards | None:
     """What looks at the live calls of a branch."""
-    if tape.branch is None or spec.tail is None:
-        return None
-    return Hazards(read(tape.path.with_name(f"{tape.branch.parent}{SUFFIX}")), spec.tail)
+    return Hazards(read(Path(spec.parent)), spec.tail) if spec.tail is not None else None

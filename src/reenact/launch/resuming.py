@@ -28,7 +28,7 @@ from reenact.tape.event import Note, Start
 from reenact.tape.journal import Piece
 from reenact.tape.labels import rows
 from reenact.tape.reader import RECORDING, Recording, records
-from reenact.tape.store import Store
+from reenact.tape.store import SUFFIX, Store
 from reenact.tape.vault import Vault
 from reenact.tape.writer import TapeWriter
 
@@ -87,7 +87,11 @@ def resume(recording: Recording, store: Store, settings: Settings, fates: Mappin
     vault.learn_environment(env)
     path, last = _begin(recording, manifest, store, fates)
     vault.share(sealed.beside(path))
-    done = go_on(recording, "resume", path, last, env, vault, settings)
+    if recording.branch is None:
+        done = go_on(recording, "resume", path, last, env, vault, settings)
+    else:  # it has no files but copies, and is no more allowed than it was
+        parent = recording.path.with_name(f"{recording.branch.parent}{SUFFIX}")
+        done = go_on(recording, "fork", path, last, env, vault, settings, settings.tail, parent)
     if not done.report.live:
         rewinding.undo(rewinding.folder(path))
         store.remove(path)
@@ -103,6 +107,7 @@ def go_on(  # noqa: PLR0913, PLR0917  all that it takes
     vault: Vault,
     settings: Settings,
     tail: Tail | None = None,
+    parent: Path | None = None,
     *,
     quiet: bool = False,
 ) -> Resumed:
@@ -129,6 +134,7 @@ def go_on(  # noqa: PLR0913, PLR0917  all that it takes
             side_traffic=manifest.side_traffic,
             vault=vault.hand_on(),
             tail=tail,
+            parent=str(parent or ""),
         )
         env |= {"PYTHONHASHSEED": manifest.hash_seed, SPEC: msgspec.json.encode(spec).decode()}
         command = launcher.command_of(recording, manifest)

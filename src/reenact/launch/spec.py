@@ -32,8 +32,8 @@ class Spec(msgspec.Struct, frozen=True):
     that it is from, if any; `boundaries` are functions that are tools, `side_traffic` the patterns of requests that are
     no part of the run. To record may be to answer HTTP from the imported run on the tape `answers`, `by_url` whatever
     its bodies; that reports, too. To explore is to replay by a `schedule`, and to record that on the tape `onto`. To
-    resume is to replay `tape`, and to go on with it; so is to fork, in files that are copies, as `tail` says. `slip` is
-    where the `launch.slip` is.
+    resume is to replay `tape`, and to go on with it; so is to fork, in files that are copies, as `tail` says: it is a
+    branch of the tape `parent`. `slip` is where the `launch.slip` is.
     """
 
     mode: Literal["record", "replay", "explore", "resume", "fork"]
@@ -56,6 +56,7 @@ class Spec(msgspec.Struct, frozen=True):
     slip: str = ""
     vault: str = ""
     tail: Tail | None = None
+    parent: str = ""
 
     @property
     def goes_on(self) -> bool:

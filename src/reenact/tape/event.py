@@ -448,8 +448,8 @@ class Branch(Record, frozen=True, array_like=True, tag=31):
     """Second record of a run that was forked from another: what that one did up to `event`, this one did, too.
 
     `parent` is the id of that run, `digest` the last of its chain. `edits` are answers that stand in the place of the
-    parent's, by their events; where none is for `event`, the answer to that is this run's own. `before`: it was not even
-    asked as it was there, or if it is -1, the parent had come to its end; all that was written is this run's own then.
+    parent's, by their events; where none is for `event`, the answer to that is this run's own. `before`: it was not
+    even asked as it was there, or if it is -1, the parent had come to its end; what was written is all this run's own.
     `step` is the parent's step that this belongs to, 0 for none, and `what` says in a few words what is other there.
     The manifest says only what differs from the parent's.
     """
