@@ -101,8 +101,8 @@ def responses(client: openai.OpenAI, stream: bool) -> Seen:
     if stream:
         with client.responses.stream(**asked) as events:
             seen = list(events)
-        numbers = [event.sequence_number for event in seen]
-        assert numbers == list(range(len(seen)))
+        numbers = [event.sequence_number for event in seen if event.sequence_number is not None]
+        assert numbers == list(range(len(numbers)))
         pieces = sum(event.type == "response.output_text.delta" for event in seen)
         made: Any = seen[-1].response  # type: ignore[union-attr]
         grown = "".join(event.delta for event in seen if event.type == "response.output_text.delta")

@@ -73,6 +73,7 @@ class Streamed(_Responses):
         if end is None:
             raise EditError("the recorded answer is not whole: its stream has no response.completed")
         self._body = doc(end, "response")
+        self._number: Doc = {"sequence_number": 0} if "sequence_number" in (end or NOTHING) else {}
         self.stop = _stop_of(self._body)
         self.blocks = [_block(_item(group), group) for group in self._found.groups]
 
@@ -111,7 +112,7 @@ class Streamed(_Responses):
         last = {"item": item, "output_index": 0}
         every = (("response.output_item.added", first), *inner, ("response.output_item.done", last))
         for kind, fields in every:
-            yield self._framing.event(kind, {"type": kind, **fields, "sequence_number": 0})
+            yield self._framing.event(kind, {"type": kind, **fields, **self._number})
 
     def whole(self, blocks: list[Block], stop: str) -> list[bytes]:
         """See Shape."""
@@ -125,8 +126,14 @@ class Streamed(_Responses):
                 events.append(self._framing.event(kind, {**event.doc, "type": kind, "response": body}))
             else:
                 events.append(event)
-        ordered = [with_field(self._framing, event, "sequence_number", at) for at, event in enumerate(events)]
-        return self._framing.chunks(ordered)
+        return self._framing.chunks([*self._ordered(events)])
+
+    def _ordered(self, events: Sequence[Event]) -> Iterator[Event]:
+        """The events numbered as they come, where they have a number."""
+        number = 0
+        for event in events:
+            yield with_field(self._framing, event, "sequence_number", number)
+            number += event.doc is not None and "sequence_number" in event.doc
 
 
 def _block(item: Doc, raw: object) -> Block:
