@@ -15,7 +15,7 @@ from botocore.config import Config
 from google import genai
 from google.genai import types
 
-from reenact.branch.edit import Answer
+from reenact.edits import Answer
 from reenact.testing import ModelServer, Reply, Say
 from reenact.testing.address import Address
 from reenact.testing.host import Host

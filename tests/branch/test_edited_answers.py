@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from reenact.branch.edit import Call, Decision, apply, decided
+from reenact.edits import Call, Decision, apply, decided
 from reenact.testing import Call as Asked
 from reenact.testing import Calls, Reply, Say, Usage
 from tests.branch.asking import SDKS, Asking

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reenact.branch.edit import Call, Decision, parsed, written
+from reenact.edits import Call, Decision, parsed, written
 from reenact.errors import EditError
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)

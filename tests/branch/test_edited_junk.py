@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reenact.branch.edit import Answer, Asked, BaseUrlRule, Call, Decision, ModelRule, apply, context_rule, decided
-from reenact.branch.edit.framing import Event, Frames, Framing, Sse
-from reenact.branch.edit.results import ResultRule
+from reenact.edits import Answer, Asked, BaseUrlRule, Call, Decision, ModelRule, apply, context_rule, decided
+from reenact.edits.framing import Event, Frames, Framing, Sse
+from reenact.edits.results import ResultRule
 from reenact.errors import EditError
 from reenact.testing import Call as Called
 from reenact.testing import Calls

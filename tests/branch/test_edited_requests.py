@@ -14,7 +14,7 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from reenact.branch.edit import (
+from reenact.edits import (
     Asked,
     BaseUrlRule,
     Call,

@@ -16,7 +16,7 @@ import brotli
 import pytest
 import zstandard
 
-from reenact.branch.edit import Answer, Call, Decision, apply, decided, parsed, written
+from reenact.edits import Answer, Call, Decision, apply, decided, parsed, written
 from reenact.errors import EditError
 from reenact.providers import ModelCall, Text, Wire, read
 from reenact.providers.encoding import dechunk

@@ -140,12 +140,6 @@ def verified(run: Run) -> Run:
     return run
 
 
-def chat(text: str) -> str:
-    """A response of OpenAI's chat API with that answer."""
-    message = {"role": "assistant", "content": text}
-    return json.dumps({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})
-
-
 def test_a_step_that_is_asked_again_costs_nothing_before_it(bench: Bench) -> None:
     with ModelServer(Counting()) as server:
         parent = bench.record(CHAT.format(steps=6), env=settings(server))
@@ -164,10 +158,10 @@ def test_a_step_that_is_asked_again_costs_nothing_before_it(bench: Bench) -> Non
 
 
 def test_another_answer_takes_another_way(bench: Bench) -> None:
-    (bench.folder / "answer.json").write_text(chat("given by hand"))
+    (bench.folder / "answer.txt").write_text("given by hand\n")
     with ModelServer(Counting()) as server:
         parent = bench.record(CHAT.format(steps=4), env=settings(server))
-        done = fork(bench, "last", "--step", "2", "--response", "answer.json", server=server)
+        done = fork(bench, "last", "--step", "2", "--response", "answer.txt", server=server)
         branch = verified(made(bench, done))
         assert len(server.requests) == 4 + 2
     assert branch.text.splitlines()[1] == "1 given by hand"
@@ -244,8 +238,108 @@ def test_models_may_be_asked_elsewhere(bench: Bench) -> None:
         asked = len(server.requests)
         branch = verified(made(bench, fork(bench, "last@2", "--live-endpoint", other.openai, server=server)))
         assert (len(server.requests) - asked, len(other.requests)) == (0, 2)
+        assert all(b"sk-test-only" not in str(request.headers).encode() for request in other.requests)
     assert branch.text.splitlines()[1:] == ["1 from elsewhere", "2 from elsewhere"]
-    assert {note.slug for note, _ in branch.tape.notes} == {"rerouted"}
+    assert [(sent.event, sent.name) for sent in branch.tape.sent] == [
+        (event.id, f"POST {other.openai}/chat/completions") for event in branch.http[1:]
+    ]
+
+
+def test_another_model_is_asked_and_it_stands_on_tape(bench: Bench) -> None:
+    with ModelServer(lambda turn: Say(f"I am {turn.model}")) as server:
+        bench.record(CHAT.format(steps=3), env=settings(server))
+        branch = verified(made(bench, fork(bench, "last@2", "--model", "gpt-5-mini", server=server)))
+    assert branch.text.splitlines() == ["0 I am gpt-5", "1 I am gpt-5-mini", "2 I am gpt-5-mini"]
+    asked = branch.http[2]
+    assert json.loads(branch.tape.body(asked))["model"] == "gpt-5", "the program asks as it did"
+    sent = branch.tape.sent_for(asked)
+    assert sent is not None
+    assert json.loads(sent[1])["model"] == "gpt-5-mini"
+    assert branch.tape.sent_for(branch.http[0]) is None
+
+
+def test_the_model_is_told_something_else_from_there_on(bench: Bench) -> None:
+    (bench.folder / "patch.json").write_text(
+        json.dumps([{"op": "replace", "path": "/0/content", "value": "another beginning"}])
+    )
+    with ModelServer(lambda turn: Say(f"{len(turn.messages)}: {turn.messages[0].text[:17]}")) as server:
+        bench.record(CHAT.format(steps=3), env=settings(server))
+        done = fork(bench, "last@2", "--context", "patch.json", server=server)
+        branch = verified(made(bench, done))
+    assert branch.text.splitlines()[1:] == ["1 3: another beginning", "2 5: another beginning"]
+    assert branch.text.startswith("0 1: question 0")
+
+
+def test_an_answer_is_edited_in_an_editor(bench: Bench) -> None:
+    editor = bench.folder / "editor.sh"
+    editor.write_text('#!/bin/sh\ncp "$1" shown.txt\nsed -i \'s/answer 2/answer two/\' "$1"\n')
+    editor.chmod(0o755)
+    with ModelServer(Counting()) as server:
+        bench.record(CHAT.format(steps=3), env=settings(server))
+        done = fork(bench, "last@2", "--edit", server=server, EDITOR=str(editor))
+        branch = verified(made(bench, done))
+    assert branch.text.splitlines()[1] == "1 answer two to question"
+    assert (bench.folder / "shown.txt").read_text().startswith("answer 2 to question\n")
+
+
+LOOKUP = """
+    import json, os
+    import openai
+    {mark}
+    def lookup(city):
+        return json.dumps({{"city": city, "hour": 19}})
+
+    client = openai.OpenAI(max_retries=0)
+    history = [{{"role": "user", "content": "when?"}}]
+    tools = [{{"type": "function", "function": {{"name": "lookup", "parameters": {{"type": "object"}}}}}}]
+    while True:
+        message = client.chat.completions.create(model="gpt-5", messages=history, tools=tools).choices[0].message
+        history.append(message.model_dump(exclude_none=True))
+        for call in message.tool_calls or ():
+            result = lookup(**json.loads(call.function.arguments))
+            history.append({{"role": "tool", "tool_call_id": call.id, "content": result}})
+        if not message.tool_calls:
+            break
+    print(message.content, "and I had", result)
+"""
+
+
+@pytest.mark.parametrize("is_boundary", [True, False])
+def test_a_tool_gives_another_result(bench: Bench, is_boundary: bool) -> None:
+    def model(turn: Turn) -> Reply:
+        results = [result.text for message in turn.messages for result in message.results]
+        return Say(f"it was {results[-1]}") if results else Call("lookup", {"city": "Oslo"})
+
+    (bench.folder / "result.txt").write_text('{"city": "Oslo", "hour": 7}')
+    with ModelServer(model) as server:
+        mark = "import reenact\n    @reenact.tool" if is_boundary else ""
+        bench.record(LOOKUP.format(mark=mark), env=settings(server))
+        done = fork(bench, "last@1", "--tool-result", "lookup=result.txt", server=server)
+        branch = verified(made(bench, done))
+    said, own = branch.text.split(" and I had ")
+    assert said == 'it was {"city": "Oslo", "hour": 7}'
+    assert ('"hour": 7' in own) is is_boundary, "of a tool that is no boundary the program has what it had"
+    assert b"another result of lookup" in branch.stderr
+
+
+def test_edits_that_do_not_fit_are_told_before_anything_starts(bench: Bench) -> None:
+    (bench.folder / "x").write_text("answer 2 to question")
+    with ModelServer(Counting()) as server:
+        bench.record(CHAT.format(steps=2), env=settings(server))
+        for options, words in (
+            (("--response", "x"), b"that is what the model answered"),
+            (("--response", "nothing"), b"nothing cannot be read: No such file"),
+            (("--tool-result", "lookup=x"), b"does not call 'lookup'"),
+            (("--context", "x"), b"patch"),
+            (("--response", "x", "--context", "x"), b"edit one of them"),
+            (("--live-endpoint", "here"), b"no base URL"),
+            (("--key-env", "NO_SUCH"), b"NO_SUCH is not set"),
+        ):
+            done = fork(bench, "last@2", *options, server=server)
+            assert done.status == 2, (options, done.stderr)
+            assert words in done.stderr, (options, done.stderr)
+        assert len(server.requests) == 2
+    assert len(bench.store.ids()) == 1
 
 
 def test_several_branches_and_their_tree(bench: Bench) -> None:
@@ -349,7 +443,7 @@ def test_the_program_as_it_is_now_goes_live_where_it_leaves_the_tape(
 
 
 def test_a_changed_answer_of_a_killed_branch_is_still_there(bench: Bench) -> None:
-    (bench.folder / "answer.json").write_text(chat("given by hand"))
+    (bench.folder / "answer.txt").write_text("given by hand\n")
 
     class Deadly(Counting):
         def __call__(self, turn: Turn) -> Reply:
@@ -363,7 +457,7 @@ def test_a_changed_answer_of_a_killed_branch_is_still_there(bench: Bench) -> Non
     )
     with ModelServer(Deadly()) as server:
         bench.record(program, env=settings(server))
-        killed = fork(bench, "last@2", "--response", "answer.json", "--name", "child", server=server)
+        killed = fork(bench, "last@2", "--response", "answer.txt", "--name", "child", server=server)
         assert killed.status != 0
         resumed = bench.run("-m", "reenact", "resume", "last", "--retry", env=settings(server))
     assert resumed.status == 0, resumed.stderr.decode()

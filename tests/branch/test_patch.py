@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reenact.branch.edit.patch import operations, patched
+from reenact.edits.patch import operations, patched
 from reenact.errors import EditError
 
 EXAMPLES: dict[str, tuple[Any, list[dict[str, Any]], Any]] = {

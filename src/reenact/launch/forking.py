@@ -86,6 +86,7 @@ def fork(  # noqa: PLR0913  all that a branch is from its first moment on
     env = resuming.environment_of(manifest)
     vault = Vault()
     vault.learn_environment(env)
+    vault.learn([tail.key.encode()] if tail.key else [], bool)
     here = point.event, [*point.edits], point.step, point.what, point.before
     path, last = _begin(recording, manifest, store, Branch(manifest.run_id, recording.digest, *here), name)
     vault.share(sealed.beside(path))

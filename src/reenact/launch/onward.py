@@ -6,13 +6,14 @@ A run that is resumed does so in the user's own files, one that was forked in co
 from __future__ import annotations
 
 import atexit
-from functools import partial
 from pathlib import Path
 
+from reenact import _real
 from reenact.engine.call import Outgoing
 from reenact.engine.frontier import Frontier
 from reenact.engine.session import Session, nobody
 from reenact.launch import child, rewinding, running
+from reenact.launch.altering import rules_of
 from reenact.launch.hazards import Hazards
 from reenact.launch.rerouting import Reroute
 from reenact.launch.spec import Report, Spec
@@ -20,7 +21,9 @@ from reenact.launch.workspace import Workspace
 from reenact.seams.sockets.watch import watch
 from reenact.seams.system.files import Files, attend
 from reenact.seams.system.listings import hide
-from reenact.tape.reader import read
+from reenact.tape.delta import Bodies
+from reenact.tape.event import Sent
+from reenact.tape.reader import Recording, read
 from reenact.tape.redact import redact_url
 from reenact.tape.writer import TapeWriter
 
@@ -38,10 +41,7 @@ def begin_program(session: Session, spec: Spec, store: Path) -> Files:
     files = Files(session, store, workspace.served())
     attend(session, files)
 
-    hazards = _hazards(spec)
-    session.guard = hazards
-    if spec.tail is not None and spec.tail.reroutes:
-        session.reroute = Reroute(spec.tail, partial(_sent, session))
+    hazards = _take_care(session, tape, spec)
     told = Report()
 
     def crossed() -> None:
@@ -81,11 +81,31 @@ def begin_program(session: Session, spec: Spec, store: Path) -> Files:
     return files
 
 
-def _sent(session: Session, event: int, sent: Outgoing) -> None:
-    """A request has gone out as something else."""
-    session.note("rerouted", f"event {event} was sent to {redact_url(sent.url)}")
+def _take_care(session: Session, tape: Recording, spec: Spec) -> Hazards | None:
+    """Has the live calls of a branch looked at, and sent as it asks for."""
+    if spec.tail is None:
+        return None
+    parent = read(Path(spec.parent))
+    session.guard = hazards = Hazards(parent, spec.tail)
+    if spec.tail.reroutes:
+        session.reroute = Reroute(rules_of(parent, spec.tail), _Sent(session, len(tape.sent)))
+    return hazards
 
 
-def _hazards(spec: Spec) -> Hazards | None:
-    """What looks at the live calls of a branch."""
-    return Hazards(read(Path(spec.parent)), spec.tail) if spec.tail is not None else None
+class _Sent:
+    """Keeps what has gone out in the place of requests. `number` is that of the next one on the tape."""
+
+    def __init__(self, session: Session, number: int) -> None:
+        self._session = session
+        self._number = number
+        self._bodies = Bodies()
+        self._lock = _real.allocate_lock()
+
+    def __call__(self, event: int, sent: Outgoing) -> None:
+        vault = self._session.vault
+        vault.learn_headers(sent.headers)
+        with self._lock:
+            delta = self._bodies.shrink(self._number, sent.body, self._number - 1, vault)
+            self._number += 1
+            self._session.keep(Sent(event, f"{sent.method} {redact_url(sent.url)}", delta), len(delta.middle))
+        self._session.commit()

@@ -1,50 +1,45 @@
-"""What a branch sends in the place of a request to a model: to another endpoint, or to another model."""
+"""What a branch sends in the place of a request to a model, by rules."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from urllib.parse import urlsplit, urlunsplit
+import os
+from collections.abc import Callable, Sequence
 
-import msgspec
-
+from reenact.edits import Asked, Rule, resigned
+from reenact.edits.asked import MESSAGES
 from reenact.engine.call import Outgoing
-from reenact.launch.tail import Tail
+from reenact.errors import EditError
 from reenact.providers.route import place_of
 
-_BELONGS = ("host", "content-length")  # what follows from the rest
+_SECRET = "AWS_SECRET_ACCESS_KEY"  # noqa: S105  the name of a variable
 
 
 class Reroute:
     """The rerouting of one branch. `tell` is called with the event's number and how it was sent."""
 
-    def __init__(self, tail: Tail, tell: Callable[[int, Outgoing], None]) -> None:
-        self._tail = tail
+    def __init__(self, rules: Sequence[Rule], tell: Callable[[int, Outgoing], None]) -> None:
+        self._rules = rules
         self._tell = tell
 
     def __call__(self, event: int, asked: Outgoing) -> Outgoing | None:
-        """What is sent instead; None for what goes as it is."""
-        if place_of(asked.method, asked.url) is None:
+        """What is sent instead; None for what goes as it is.
+
+        Raises:
+            OSError: it cannot be sent so.
+        """
+        place = place_of(asked.method, asked.url)
+        if place is None or place.reader.api not in MESSAGES:
             return None
-        sent = self._to_endpoint(asked)
-        if sent == asked:
-            return None
+        before = Asked(asked.method, asked.url, asked.headers, asked.body)
+        try:
+            after = before
+            for rule in self._rules:
+                after = rule.apply(after)
+            if after == before:
+                return None
+            after = resigned(before, after, os.environ.get(_SECRET, ""))
+        except EditError as error:
+            raise OSError(f"reenact could not send it as the branch asks for: {error}") from error
+        sent = Outgoing(after.method, after.url, after.headers, after.body)
         self._tell(event, sent)
         return sent
-
-    def _to_endpoint(self, asked: Outgoing) -> Outgoing:
-        if not self._tail.endpoint:
-            return asked
-        there, was = urlsplit(self._tail.endpoint), urlsplit(asked.url)
-        path = _rebased(there.path, was.path)
-        url = urlunsplit((there.scheme, there.netloc, path, was.query, ""))
-        headers = [(name, value) for name, value in asked.headers if name.lower() != "host"]
-        return msgspec.structs.replace(asked, url=url, headers=(("host", there.netloc), *headers))
-
-
-def _rebased(base: str, path: str) -> str:
-    """The path below the base of another endpoint: `/v1` in front of `/v1/chat/completions` is not there twice."""
-    base = base.rstrip("/")
-    if not base or path == base or path.startswith(f"{base}/"):
-        return path
-    known = next((at for at in ("/v1beta", "/v1alpha", "/v1") if path.startswith(f"{at}/")), "")
-    return base + path.removeprefix(known)

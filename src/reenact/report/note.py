@@ -26,7 +26,6 @@ MEANING: Final[Mapping[str, str]] = {
     "mark": "what the program says of itself, and could not be kept as it was given",
     "explored": "made of another run",
     "resumed": "the continuation of another run",
-    "rerouted": "sent elsewhere than the program asked",
     "import": "imported from another tool",
     "answered": "not from the models and servers themselves",
     "secrets": "what may be on tape and should not be",

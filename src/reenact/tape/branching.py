@@ -111,7 +111,7 @@ class _Forked:
                 return lane in self._lanes
             case ev.Kin(lane=lane):
                 return lane in self._lanes
-            case ev.Changed(event=event):
+            case ev.Changed(event=event) | ev.Sent(event=event):
                 return event in self._begun
             case _:
                 return not self._over or isinstance(record, _OF_FILES)

@@ -463,6 +463,17 @@ class Branch(Record, frozen=True, array_like=True, tag=31):
     before: bool = False
 
 
+class Sent(Record, frozen=True, array_like=True, tag=34):
+    """What was sent in the place of a request, in a branch that says so: `name` is its method and URL.
+
+    The body is as one of a request, built upon those of other such records, by their numbers in the journal from 0.
+    """
+
+    event: int
+    name: str
+    body: Delta
+
+
 class Unread(Record, frozen=True, array_like=True, tag=33):
     """Of the draws of this lane so far, of a kind and at a place (`module:function`), the last `count` nobody has read.
 
@@ -519,4 +530,5 @@ AnyRecord = (
     | Redacted
     | Branch
     | Unread
+    | Sent
 )

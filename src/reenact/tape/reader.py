@@ -140,7 +140,8 @@ class Recording(Struct):
     statuses, by lane. `seal` is that of a closed tape.
     `placeholders` stand for secrets; `lost` counts contents that were redacted in what came from outside.
     `kin` are the journals of the processes that it has started, by the paths of their main lanes, see `processes`.
-    `branch` says where a run was forked from; the first `inherited` of its events are its parent's.
+    `branch` says where a run was forked from; the first `inherited` of its events are its parent's. In it, `sent` is
+    what went out in the place of requests, see `sent_for`.
     """
 
     path: Path
@@ -177,6 +178,7 @@ class Recording(Struct):
     sites: int = 0
     seal: Seal | None = None
     branch: ev.Branch | None = None
+    sent: list[ev.Sent] = field(default_factory=list)
     inherited: int = 0
     _bodies: Bodies = field(default_factory=Bodies)
     _restored: dict[int, bytes] = field(default_factory=dict)
@@ -246,6 +248,15 @@ class Recording(Struct):
         if self.events:
             self.body(self.events[-1])
         return self._bodies
+
+    def sent_for(self, event: Event) -> tuple[str, bytes] | None:
+        """Method and URL, and body, of what was sent in the place of a request; None where it was sent itself."""
+        bodies = Bodies()
+        for number, sent in enumerate(self.sent):
+            body = bodies.restore(number, sent.body)
+            if sent.event == event.id:
+                return sent.name, body
+        return None
 
     def body(self, event: Event) -> bytes:
         """The body of an event's request. Cheap in tape order; each is built upon the ones before."""
@@ -601,6 +612,9 @@ class _Builder:
                     recording.ticks.append(record)
                 case ev.Draws():
                     self._draws(record)
+                case ev.Sent(event=event):
+                    recording.sent.append(record)
+                    recording.events[event]
                 case ev.Unread(count=count) if count > 0:
                     del self._lanes[record.lane].draws[record.kind, record.place][-count:]
                 case ev.Wrote():

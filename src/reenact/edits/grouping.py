@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reenact.branch.edit.framing import Event, Framing
+from reenact.edits.framing import Event, Framing
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from typing import Any
 
 import msgspec
 
-from reenact.branch.edit.asked import MESSAGES, Asked
-from reenact.branch.edit.patch import Operation, operations, patched
+from reenact.edits.asked import MESSAGES, Asked
+from reenact.edits.patch import Operation, operations, patched
 from reenact.errors import EditError
 
 _CACHE_MARKS = ("cache_control", "cachePoint")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from reenact.branch.edit.framing import dumped
+from reenact.edits.framing import dumped
 from reenact.errors import EditError
 from reenact.providers import Unreadable
 from reenact.providers.encoding import decode_content

@@ -12,10 +12,10 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from reenact.branch.edit import chat, converse, gemini, messages, responses
-from reenact.branch.edit.decision import Decision
-from reenact.branch.edit.framing import Array, Frames, Framing, Sse
-from reenact.branch.edit.shape import Shape, decision_of, edited
+from reenact.edits import chat, converse, gemini, messages, responses
+from reenact.edits.decision import Decision
+from reenact.edits.framing import Array, Frames, Framing, Sse
+from reenact.edits.shape import Shape, decision_of, edited
 from reenact.errors import EditError
 from reenact.providers import ModelCall, Thinking, Unreadable, Wire, header, read
 from reenact.providers.encoding import dechunk, decode_content

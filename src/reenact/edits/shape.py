@@ -8,7 +8,7 @@ import string
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from reenact.branch.edit.decision import REFUSAL, Call, Decision
+from reenact.edits.decision import REFUSAL, Call, Decision
 from reenact.errors import EditError
 
 _PORTION = 12

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reenact.branch.edit.decision import END, LENGTH, REFUSAL, TOOLS, Call
-from reenact.branch.edit.framing import Event, Framing, dumped
-from reenact.branch.edit.grouping import grouped, numbered
-from reenact.branch.edit.shape import Block, Ids, object_of, pieces, portions
+from reenact.edits.decision import END, LENGTH, REFUSAL, TOOLS, Call
+from reenact.edits.framing import Event, Framing, dumped
+from reenact.edits.grouping import grouped, numbered
+from reenact.edits.shape import Block, Ids, object_of, pieces, portions
 from reenact.errors import EditError
 from reenact.providers.loose import NOTHING, Doc, as_json, doc, docs, text
 

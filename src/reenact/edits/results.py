@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from reenact.branch.edit.asked import MESSAGES, Asked
-from reenact.branch.edit.decision import Call, Decision
+from reenact.edits.asked import MESSAGES, Asked
+from reenact.edits.decision import Call, Decision
 from reenact.errors import EditError
 from reenact.providers.loose import docs
 

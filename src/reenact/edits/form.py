@@ -29,7 +29,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from reenact.branch.edit.decision import Call, Decision
+from reenact.edits.decision import Call, Decision
 from reenact.errors import EditError
 
 _LINE = re.compile(r"@(call|stop|text|ignored)(?=\s|$)")

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
-from reenact.branch.edit.asked import Asked
+from reenact.edits.asked import Asked
 from reenact.errors import EditError
 from reenact.providers.route import place_of
 

@@ -13,7 +13,7 @@ import re
 from dataclasses import replace
 from urllib.parse import parse_qsl, quote, urlsplit
 
-from reenact.branch.edit.asked import Asked
+from reenact.edits.asked import Asked
 from reenact.errors import EditError
 
 _AUTHORIZATION = re.compile(
