@@ -94,8 +94,8 @@ def edited(shape: Shape, decision: Decision, seed: bytes) -> list[bytes]:
 
 
 def _stop(shape: Shape, decision: Decision) -> str:
-    if decision.stops == decision_of(shape).stops and decision.calls:
-        return shape.stop or shape.stops[decision.stops]
+    if shape.stop and decision.stops == decision_of(shape).stops:
+        return shape.stop
     return shape.stops.get(decision.stops, decision.stops)
 
 
