@@ -55,19 +55,17 @@ class Plain(_Chat):
         """See Shape."""
         said = next((block for block in blocks if block.said is not None), None)
         calls = [block.raw for block in blocks if block.call is not None]
-        message = {**self._message, "content": None if calls else ""}
-        if "refusal" in message or (said is not None and said.refused):
-            message["refusal"] = said.said if said is not None and said.refused else None
-        if said is not None:
-            message["content"] = None if said.refused else said.raw
-        if calls or message.get("tool_calls"):
+        refused = said is not None and said.refused
+        kept = {key: value for key, value in self._message.items() if key != "tool_calls" or calls}
+        message = {**kept, "content": said.raw if said is not None else None if calls else ""}
+        if refused or "refusal" in message:
+            message["refusal"] = said.said if said is not None and refused else None
+        if refused:
+            message["content"] = None
+        if calls:
             message["tool_calls"] = calls
-        if not calls and not self._message.get("tool_calls"):
-            pass
-        elif not calls:
-            del message["tool_calls"]
         choice = {**self._choice, "message": message, "finish_reason": stop}
-        if said is None or said not in self.blocks:
+        if said not in self.blocks:
             message |= {"annotations": []} if message.get("annotations") else {}
             choice |= {"logprobs": None} if choice.get("logprobs") else {}
         return [dumped({**self._body, "choices": _choices(self._body, choice)})]

@@ -57,12 +57,12 @@ class Decision(msgspec.Struct, frozen=True):
         return TOOLS if self.calls else END
 
     def same(self, other: Decision) -> bool:
-        """Whether both decide the same."""
+        """Whether the other one decides the same. It need not name the ids of calls."""
         return (
             self.text == other.text
             and self.stops == other.stops
             and len(self.calls) == len(other.calls)
-            and all(a.same(b) and a.id == b.id for a, b in zip(self.calls, other.calls, strict=True))
+            and all(a.same(b) and b.id in ("", a.id) for a, b in zip(self.calls, other.calls, strict=True))
         )
 
 

@@ -1,4 +1,4 @@
-"""JSON Patch (RFC 6902), with pointers (RFC 6901). The libraries for it have had no release for years."""
+"""JSON Patch (RFC 6902) with pointers (RFC 6901). A part of the core, which is why no library does it."""
 
 from __future__ import annotations
 

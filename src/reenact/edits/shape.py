@@ -75,27 +75,28 @@ def decision_of(shape: Shape, reasoning: str = "") -> Decision:
 
 def edited(shape: Shape, decision: Decision, seed: bytes) -> list[bytes]:
     """The body with this decision in the place of the recorded one. New ids follow from `seed` and the decision."""
-    said = _said(shape, decision)
-    asked = iter(_asked(shape, decision, seed))
+    said, asked = _said(shape, decision), _asked(shape, decision, seed)
     blocks: list[Block] = []
+    after_calls = None
     for block in shape.blocks:
         if block.said is not None:
             blocks += said.pop(0)
-        elif block.call is not None:
-            blocks += [call] if (call := next(asked, None)) is not None else []
-        else:
+        elif block.call is None:
             blocks.append(block)
-    calls = [at for at, block in enumerate(blocks) if block.call is not None]
-    blocks[calls[-1] + 1 if calls else len(blocks) :] = [*asked, *blocks[calls[-1] + 1 if calls else len(blocks) :]]
-    if not any(block.said is not None for block in shape.blocks) and (decision.text or not decision.calls):
+        elif asked:
+            blocks.append(asked.pop(0))
+            after_calls = len(blocks)
+    end = len(blocks) if after_calls is None else after_calls
+    blocks[end:end] = asked
+    if (decision.text or not decision.calls) and not any(block.said is not None for block in shape.blocks):
         first = next((at for at, block in enumerate(blocks) if block.call is not None), len(blocks))
         blocks.insert(first, shape.say(decision.text, None, refused=decision.stop == REFUSAL))
     return shape.whole(blocks, _stop(shape, decision))
 
 
 def _stop(shape: Shape, decision: Decision) -> str:
-    if decision.stops == decision_of(shape).stops and decision.calls:
-        return shape.stop or shape.stops[decision.stops]
+    if shape.stop and decision.stops == decision_of(shape).stops:
+        return shape.stop
     return shape.stops.get(decision.stops, decision.stops)
 
 
