@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from reenact.branch.edit import Call, Decision, decided
-from reenact.branch.served import answer_of, decision_of, with_decision, with_result
+from reenact.edits import Call, Decision, decided
 from reenact.errors import EditError
+from reenact.launch.served import answer_of, decision_of, with_decision, with_result
 from reenact.tape import event as ev
 from reenact.tape.journal import Packer
 from reenact.tape.reader import Event

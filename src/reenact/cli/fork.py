@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from reenact.launch.resuming import Resumed
     from reenact.launch.settings import Settings
     from reenact.launch.tail import Tail
+    from reenact.tape.event import Part
     from reenact.tape.reader import Event, Recording
 
 _AT_ONCE = 4
@@ -155,8 +156,9 @@ def _point(recording: Recording, step: int | None, asked: _Asked) -> tuple[Point
 def _decision(recording: Recording, event: Event, file: str | None) -> Decision:
     from reenact.edits import parsed, written
     from reenact.launch import altering
+    from reenact.launch.served import decision_of
 
-    before = altering.decision_of(recording, event)
+    before = decision_of(altering.exchange_of(recording, event))
     if file is not None:
         return parsed(_read(file).decode("utf-8", "replace"), before)
     text = click.edit(written(before, helping=True), extension=".txt")
@@ -171,9 +173,11 @@ def _results(
     """Tools that are boundaries give another result themselves; of others, the model is told another one."""
     from reenact.launch import altering
     from reenact.launch.forking import Point
+    from reenact.launch.served import with_result
     from reenact.launch.tail import Tail
 
-    edits, told, results, last = [], [], [], -1
+    edits: list[Part] = []
+    told, results, last = [], [], -1
     for pair in given:
         name, equals, file = pair.partition("=")
         if not equals or not name:
@@ -186,7 +190,7 @@ def _results(
                 raise UsageError(
                     f"the step does not call {name.partition('#')[0]!r} {number + 1} times, but {len(own)}"
                 )
-            edits += altering.given_back(own[number], text)
+            edits += with_result(own[number], text)
             last = max(last, own[number].id)
         elif own:
             raise UsageError(f"the step calls {name!r} {len(own)} times; say which: {name}#1 to {name}#{len(own)}")

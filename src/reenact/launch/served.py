@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from reenact.branch.edit import Answer, Decision, apply, decided, tool_answer
+from reenact.edits import Answer, Decision, apply, decided, tool_answer
 from reenact.errors import EditError
 from reenact.providers import Unreadable
 from reenact.tape.event import Kind, Part, PartKind
