@@ -4,6 +4,7 @@
     |- UsageError            the command or call cannot be carried out as asked (exit status 2)
     |  |- RunNotFoundError   no run of that name in the store
     |  |- ArgumentError      what a recorded function was given cannot be kept, or made again
+    |  |- EditError          an answer or a request cannot be changed as asked
     |  |- MissingExtraError  a library is needed that is not installed
     |  `- ForeignError       a file of another tool cannot be imported
     |- TapeError             a tape cannot be used (exit status 2)
@@ -46,6 +47,12 @@ class ArgumentError(UsageError):
     """What a recorded function was given cannot be kept, or not be made again."""
 
     slug = "argument"
+
+
+class EditError(UsageError):
+    """What a fork is to change of an answer, or of a request, cannot be changed so."""
+
+    slug = "edit"
 
 
 class MissingExtraError(UsageError):

@@ -116,9 +116,7 @@ ASKING_ON = SYNC.replace(
 )
 
 
-@pytest.mark.parametrize(
-    "fails", ["rewinding.Rewound.put_back", "resumed.TapeWriter.resume", "resumed.TapeWriter.guard"]
-)
+@pytest.mark.parametrize("fails", ["rewinding.Rewound.put_back", "onward.TapeWriter.resume", "onward.TapeWriter.guard"])
 def test_a_failure_on_the_way_to_live_reaches_nobody_and_is_told(bench: Bench, fails: str) -> None:
     with ModelServer(Killer(3)) as server:
         bench.record(ASKING_ON, env=settings(server) | {"PYTHONPATH": str(bench.folder)})
@@ -127,7 +125,7 @@ def test_a_failure_on_the_way_to_live_reaches_nobody_and_is_told(bench: Bench, f
         broken(
             bench,
             f"""
-            from reenact.launch import resumed, rewinding
+            from reenact.launch import onward, rewinding
             def fails(*given):
                 raise OSError(28, "No space left on device")
             {fails} = fails

@@ -19,6 +19,8 @@ COMMANDS = {
     "record": "Run a Python program and record it.",
     "replay": "Run a recorded program again, offline, on what its tape holds.",
     "verify": "Replay and compare everything; exit 1 on the first difference.",
+    "fork": "Run on from a step of a run, another way.",
+    "branches": "Show the branches of a run as a tree.",
     "resume": "Go on with a run that was killed, where it died.",
     "doctor": "Tell what of a run, a program or this machine would not replay, and why.",
     "explore": "Replay with outcomes in other orders; exit 1 when one changes the run.",

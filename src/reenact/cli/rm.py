@@ -12,6 +12,8 @@ from reenact.cli import options
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from reenact.tape.store import Store
+
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, metavar="RUN…")
@@ -36,6 +38,7 @@ def command(runs: tuple[str, ...], store_dir: str | None, *, yes: bool) -> None:
     _refuse_open(paths)
     for path in paths:
         rewinding.refuse_lost(path)
+    _refuse_parents(store, paths)
     if not yes and sys.stdin.isatty():
         names = ", ".join(plain(path.stem) for path in paths)
         if not click.confirm(f"Delete {counted(len(paths), 'run')} ({names})?", err=True):
@@ -50,6 +53,20 @@ def command(runs: tuple[str, ...], store_dir: str | None, *, yes: bool) -> None:
         except OSError as error:
             raise UsageError(f"cannot delete {path}: {error.strerror}") from error
         click.echo(f"deleted {plain(path.stem)}")
+
+
+def _refuse_parents(store: Store, paths: list[Path]) -> None:
+    """A branch holds only what is new: without its parent it cannot be read."""
+    from reenact.errors import UsageError
+    from reenact.tape.listing import listing
+
+    gone = {store.run_of(path) for path in paths}
+    for one in listing(store):
+        if one.parent in gone and one.run not in gone:
+            raise UsageError(
+                f"{one.run} is a branch of {one.parent} and cannot be read without it. Delete both, or make a whole "
+                f"tape of the branch first: reenact scrub {one.run}. Nothing was deleted."
+            )
 
 
 def _refuse_open(paths: list[Path]) -> None:

@@ -6,7 +6,7 @@ It decides and never acts: no clock, no lock, no IO. The drivers in `crossing` d
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 import msgspec
@@ -120,9 +120,17 @@ class Boundary:
         self._next[lane] = position + 1
         return self._meet(tape, log.events[position], lane, call, site)
 
-    def go_live(self, plan: Plan) -> None:
-        """The tape has been served, and the run goes on by another plan."""
-        self._plan = plan
+    def go_live(self, plan: Plan) -> Iterator[tuple[str, int, str, int]]:
+        """The tape has been served, and the run goes on by another plan. What of its draws nobody has read, is given.
+
+        That is by lane, kind and place, with how many.
+        """
+        tape, self._plan = self._plan.prefix, plan
+        for lane, log in tape.lanes.items() if tape is not None else ():
+            for (kind, place), values in log.draws.items():
+                left = self._draws.get((lane, kind, place), values)
+                if left:
+                    yield lane, kind, place, len(left)
 
     def held(self, lane: str, stream: int) -> int:
         """How many bytes of output the tape holds beyond what the lane has written so far."""

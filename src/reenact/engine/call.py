@@ -29,6 +29,15 @@ class Call(msgspec.Struct, frozen=True):
         return msgspec.json.encode(self.headers)
 
 
+class Outgoing(msgspec.Struct, frozen=True):
+    """A request as it leaves: with all that is secret in it."""
+
+    method: str
+    url: str
+    headers: Headers
+    body: bytes
+
+
 def request_of(name: str, headers: Headers, body: bytes) -> Request:
     """The call as a request, for comparing."""
     method, _, url = name.partition(" ")

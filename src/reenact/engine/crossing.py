@@ -13,7 +13,7 @@ import msgspec
 
 from reenact import _real
 from reenact.engine.boundary import Cut, Pass, Perform, Refuse, Serve
-from reenact.engine.call import Call
+from reenact.engine.call import Call, Outgoing
 from reenact.engine.divergence import Datum, Divergence, What
 from reenact.engine.failure import encode
 from reenact.engine.frontier import Frontier
@@ -87,12 +87,14 @@ class Crossing:
         match session.boundary.enter(lane.path, call, None):
             case Pass():
                 return _Beside(lane, session, call.kind, -1, unseen(lane, call.name), revive)
+            case Serve(event) if session.frontier is not None and session.frontier.asks_again(event):
+                return _ahead(lane, session, call, revive, event.id)
             case Serve(event):
                 return cls(lane, session, call.kind, event.id, event, revive)
-            case Perform() if not session.live:
-                return _AtFrontier(lane, session, call, revive)
+            case Perform() if session.guard is not None or not session.live:
+                return _ahead(lane, session, call, revive)
             case Perform():
-                event_id = _begin_live(session, lane, call)
+                event_id = begin_live(session, lane, call)
                 return cls(lane, session, call.kind, event_id, None, revive)
             case Refuse(divergence, event):
                 session.diverge(divergence)
@@ -273,6 +275,16 @@ class Crossing:
     def _frontier(self) -> Frontier:
         assert self._session.frontier is not None  # noqa: S101  callers have asked
         return self._session.frontier
+
+    def sent(self, asked: Callable[[], Outgoing]) -> Outgoing | None:
+        """What is sent in the place of a request, where that is something else: in a branch."""
+        reroute = self._session.reroute
+        return reroute(self.event, asked()) if reroute is not None else None
+
+    @property
+    def refused(self) -> bool:
+        """Whether it may not be done, and fails instead."""
+        return False
 
     async def _await_part(self, gate: Gate, tick: int, part: Part, *, ends: bool) -> None:
         if self._session.reordered is None:
@@ -479,34 +491,6 @@ def unseen(lane: Lane, name: str, parts: list[tuple[int, Part]] | None = None) -
     return Event(-1, lane.path, Kind.HTTP, name, None, 0, b"", Delta(-1, 0, 0, b""), parts or [])
 
 
-class _AtFrontier(Crossing):
-    """The agent asks what the tape of a resumed run does not hold any more: when the run is live, the world."""
-
-    __slots__ = ("_call",)
-
-    def __init__(self, lane: Lane, session: Session, call: Call, revive: Revive) -> None:
-        super().__init__(lane, session, call.kind, -1, None, revive)
-        self._call: Call | None = call
-
-    def pull(self, perform: Callable[[], Answer]) -> Answer:
-        """As everywhere, when the run is live."""
-        if self._call is not None:
-            self._frontier().wait()
-            self._begin_it(self._call)
-        return super().pull(perform)
-
-    async def apull(self, perform: Callable[[], Awaitable[Answer]], *, ends: bool = False) -> Answer:
-        """As `pull`, suspending the calling task instead."""
-        if self._call is not None:
-            await self._frontier().come()
-            self._begin_it(self._call)
-        return await super().apull(perform, ends=ends)
-
-    def _begin_it(self, call: Call) -> None:
-        self._call = None
-        self.event = _begin_live(self._session, self._lane, call)
-
-
 class _Beside(Crossing):
     """What a lane that is beside the run does around its side traffic (replay): it sleeps, or closes a client."""
 
@@ -526,7 +510,13 @@ class _Beside(Crossing):
         return Answer(PartKind.VALUE, b"")
 
 
-def _begin_live(session: Session, lane: Lane, call: Call) -> int:
+def _ahead(lane: Lane, session: Session, call: Call, revive: Revive, event: int = -1) -> Crossing:
+    from reenact.engine.ahead import Ahead  # noqa: PLC0415  few runs go on from the end of a tape
+
+    return Ahead(lane, session, call, revive, event)
+
+
+def begin_live(session: Session, lane: Lane, call: Call) -> int:
     """The call is on disk, and may leave."""
     event = _began(session, lane, call)
     if call.kind in _LEAVING:

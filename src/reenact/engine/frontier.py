@@ -14,7 +14,7 @@ from reenact.engine.lane import MUTED, enter, leave, muted
 from reenact.engine.order import PATIENCE, Strand
 from reenact.errors import DivergenceError
 from reenact.tape import event as ev
-from reenact.tape.reader import Recording
+from reenact.tape.reader import Event, Recording
 
 if TYPE_CHECKING:
     from reenact.engine.session import Session
@@ -50,6 +50,8 @@ class Frontier:
         self._held: list[ev.AnyRecord] = []
         self._skew, self._of_day = self._clocks()
         self.passed = self._broken = False
+        branch = tape.branch
+        self._anew = branch.event if branch is not None and not branch.edits and not branch.before else -1
 
     # Who waits
 
@@ -120,6 +122,10 @@ class Frontier:
                 self._session.order.ready(strand)
             for loop, future in self._tasks:
                 loop.call_soon_threadsafe(_done, future)
+
+    def asks_again(self, event: Event) -> bool:
+        """Whether a branch leaves its parent with this call: on tape as it was asked, and live from there."""
+        return event.id == self._anew and not event.parts
 
     # What it knows before
 

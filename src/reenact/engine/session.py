@@ -15,7 +15,7 @@ from weakref import WeakSet
 
 from reenact import _real
 from reenact.engine.boundary import DRIFTED, Boundary
-from reenact.engine.call import Call
+from reenact.engine.call import Call, Outgoing
 from reenact.engine.divergence import Compared, Divergence, Site, What
 from reenact.engine.frontier import Frontier
 from reenact.engine.gate import Gate
@@ -137,6 +137,8 @@ class Session:
         self.frontier: Frontier | None = None  # of a run that is resumed
         self.monotonic: Callable[[], float] = _real.monotonic  # what event loops go by
         self.at_live: list[Callable[[], object]] = []  # when a run that is resumed goes live
+        self.reroute: Callable[[int, Outgoing], Outgoing | None] | None = None  # of a branch: what is sent instead
+        self.guard: Callable[[Call], Event | OSError | None] | None = None  # of a branch: see `engine.ahead`
         self.call_handler: Callable[[int], None] | None = None
         self.recorded_pid = -1
         self.stand_ins: set[int] = set()  # numbers of processes of the recorded run, which may be anybody's by now
@@ -190,7 +192,7 @@ class Session:
     def go_live(self, writer: TapeWriter, tape: Recording) -> None:
         """What comes next is live, and `writer` goes on with `tape`."""
         frontier, self.plan = self.frontier, RECORD
-        self.boundary.go_live(RECORD)
+        unread = [*self.boundary.go_live(RECORD)]
         self.order.go_live()
         self._events, self._asides, self._bodies = len(tape.events), len(tape.asides), tape.bodies()
         self._sites, self._first_site = {}, tape.sites
@@ -204,6 +206,8 @@ class Session:
             if log is None:
                 self._lanes += 1
                 self.keep(ev.LaneBorn(lane.index, lane.path, lane.name))
+        for path, kind, place, count in unread:
+            self.keep(ev.Unread(tape.lanes[path].index, kind, place, count))
         for record in frontier.held() if frontier is not None else ():
             self.keep(record)
         self.commit()

@@ -64,10 +64,10 @@ def begin_program(session: Session, spec: Spec, store: Path, seed: str) -> Files
 
     `store` holds the tapes, which are no part of a run; `seed` is the hash seed of the process.
     """
-    if spec.mode == "resume":
-        from reenact.launch import resumed  # noqa: PLC0415  few runs are
+    if spec.goes_on:
+        from reenact.launch import onward  # noqa: PLC0415  few runs do
 
-        return resumed.begin_program(session, spec, store)
+        return onward.begin_program(session, spec, store)
     tape = session.plan.prefix
     hide(store)
     workspace = Workspace.enter(tape, Path(spec.report).parent) if tape is not None else None
@@ -156,7 +156,7 @@ def replaying(spec: Spec, tape: Recording, birth: Birth | None = None) -> Sessio
     if spec.schedule is not None:
         writer = TapeWriter.resume(Path(spec.onto), spec.last_piece)
         session = Session(plans.explore(tape, spec.schedule), writer, rules)
-    elif spec.mode == "resume":
+    elif spec.goes_on:
         session = Session(plans.resume(tape), None, rules, vault=Vault.handed(spec.vault))
     else:
         session = Session(plans.replay(tape, observe=spec.observe), None, rules, birth=birth)
@@ -195,7 +195,7 @@ def begin(
     installed.install()
     installed.bound(spec.boundaries, session.note)
     session.finish = finish
-    if session.recording or spec.mode == "resume":
+    if session.recording or spec.goes_on:
         installed.join = partial(_join, session, store, spec.deep)
     installed.take_process(session, spec.terminal, files, others)
     tape = session.plan.prefix

@@ -43,8 +43,10 @@ class Enclosed(msgspec.Struct, frozen=True):
         return any(f"{path}/".startswith(folder.rstrip("/") + "/") for folder in self.folders)
 
 
-def enclose(folders: Iterable[str], scratch: Path, kept: Iterable[Path]) -> Enclosed:
-    """Closes the world. `scratch` is an empty folder of ours; what is written to the folders `kept` stays.
+def enclose(folders: Iterable[str], scratch: Path, kept: Iterable[Path], *, network: bool = False) -> Enclosed:
+    """Closes the world, but for the `network` if that is to stay.
+
+    `scratch` is an empty folder of ours; what is written to the folders `kept` stays.
 
     To be called while the process has one thread.
 
@@ -54,8 +56,9 @@ def enclose(folders: Iterable[str], scratch: Path, kept: Iterable[Path]) -> Encl
     if sys.platform != "linux":
         raise OSError("namespaces are Linux's")
     where = Path.cwd()
-    privileged = _unshare(_NEWNS | _NEWNET)
-    _raise_loopback()
+    privileged = _unshare(_NEWNS if network else _NEWNS | _NEWNET)
+    if not network:
+        _raise_loopback()
     _mount(None, "/", None, _REC | _PRIVATE)
     with _Held(kept) as held:
         _mount("tmpfs", str(scratch), "tmpfs", 0)

@@ -6,9 +6,11 @@ import contextlib
 import itertools
 import os
 import sqlite3
+import subprocess
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -21,6 +23,7 @@ from reenact.launch.manifest import Manifest
 from reenact.launch.page import Page
 from reenact.launch.settings import Settings
 from reenact.launch.spec import SPEC, Report, Spec
+from reenact.launch.tail import Tail
 from reenact.tape import sealed
 from reenact.tape.close import being_written
 from reenact.tape.continuing import continued
@@ -28,7 +31,7 @@ from reenact.tape.event import Note, Start
 from reenact.tape.journal import sliced
 from reenact.tape.labels import rows
 from reenact.tape.reader import RECORDING, Recording, records
-from reenact.tape.store import Store
+from reenact.tape.store import SUFFIX, Store
 from reenact.tape.vault import Vault
 from reenact.tape.writer import TapeWriter
 
@@ -80,7 +83,7 @@ def resume(recording: Recording, store: Store, settings: Settings, fates: Mappin
         UsageError: it cannot be resumed.
     """
     manifest = check(recording)
-    env = _environment(manifest)
+    env = environment_of(manifest)
     for left in rewinding.interrupted(store):
         rewinding.undo(left)
     vault = Vault()
@@ -88,11 +91,41 @@ def resume(recording: Recording, store: Store, settings: Settings, fates: Mappin
     writer = _begin(recording, manifest, store, fates)
     path = writer.path
     vault.share(sealed.beside(path))
-    files, page = rewinding.folder(path), Page(vault)
+    if recording.branch is None:
+        done = go_on(recording, "resume", writer, env, vault, settings)
+    else:  # it has no files but copies, and is no more allowed than it was
+        parent = recording.path.with_name(f"{recording.branch.parent}{SUFFIX}")
+        done = go_on(recording, "fork", writer, env, vault, settings, settings.tail, parent)
+    if not done.report.live:
+        rewinding.undo(rewinding.folder(path))
+        store.remove(path)
+    return done
+
+
+def go_on(  # noqa: PLR0913, PLR0917  all that it takes
+    recording: Recording,
+    mode: Literal["resume", "fork"],
+    writer: TapeWriter,
+    env: dict[str, str],
+    vault: Vault,
+    settings: Settings,
+    tail: Tail | None = None,
+    parent: Path | None = None,
+    *,
+    quiet: bool = False,
+) -> Resumed:
+    """Runs the program of a recording on the tape that a writer has just begun, and then live.
+
+    Where it did not come to be live, the tape is as it was. When `quiet`, nobody sees what it writes.
+
+    Raises:
+        UsageError: it cannot be started; the tape is removed.
+    """
+    manifest, path, page = manifests.decode(recording.manifest), writer.path, Page(vault)
     with tempfile.TemporaryDirectory(prefix="reenact-") as folder:
         report = Path(folder) / "report.json"
         spec = Spec(
-            "resume",
+            mode,
             str(path),
             str(report),
             hash_seed=manifest.hash_seed if manifest.hash_seed_set else None,
@@ -103,13 +136,16 @@ def resume(recording: Recording, store: Store, settings: Settings, fates: Mappin
             boundaries=manifest.boundaries,
             side_traffic=manifest.side_traffic,
             vault=vault.hand_on(),
+            tail=tail,
+            parent=str(parent or ""),
         )
         env |= {"PYTHONHASHSEED": manifest.hash_seed, SPEC: msgspec.json.encode(spec).decode()}
         command = launcher.command_of(recording, manifest)
         try:
-            status = supervise.run(command.argv, env, manifest.cwd)
+            streams = (subprocess.DEVNULL, subprocess.DEVNULL, subprocess.DEVNULL) if quiet else (None, None, None)
+            status = supervise.run(command.argv, env, manifest.cwd, streams=streams)
         except OSError as error:
-            store.remove(path)
+            Store(path.parent).remove(path)
             reason = f"{manifest.cwd} is not there" if not Path(manifest.cwd).is_dir() else error.strerror
             raise UsageError(launcher.NOT_STARTED.format(python=command.python, reason=reason)) from error
         finally:
@@ -117,11 +153,7 @@ def resume(recording: Recording, store: Store, settings: Settings, fates: Mappin
             with contextlib.suppress(sqlite3.Error):
                 writer.close()  # held until now, so that the tape is seen to be written throughout
         found = running.report_of(report)
-    if found.live:
-        return Resumed(status, found, closing.close(path, status, vault=vault))
-    rewinding.undo(files)
-    store.remove(path)
-    return Resumed(status, found, None)
+    return Resumed(status, found, closing.close(path, status, vault=vault) if found.live else None)
 
 
 def _begin(recording: Recording, manifest: Manifest, store: Store, fates: Mapping[int, Fate]) -> TapeWriter:
@@ -144,8 +176,12 @@ def _begin(recording: Recording, manifest: Manifest, store: Store, fates: Mappin
         raise
 
 
-def _environment(manifest: Manifest) -> dict[str, str]:
-    """That of the run, with the secrets of today."""
+def environment_of(manifest: Manifest) -> dict[str, str]:
+    """That of the run, with the secrets of today.
+
+    Raises:
+        UsageError: one of them is not set.
+    """
     missing = [name for name in manifest.secrets if name not in os.environ]
     if missing:
         them = "them" if len(missing) > 1 else "it"

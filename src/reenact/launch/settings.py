@@ -7,12 +7,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from reenact.engine.dotted import named
 from reenact.errors import UsageError
 from reenact.launch.sampling import rate_of
+from reenact.launch.tail import Tail
 from reenact.tape.contents import Contents
 from reenact.tape.labels import tags_of
+
+if TYPE_CHECKING:
+    from reenact.providers.prices import Price
 
 _FILE = "pyproject.toml"
 
@@ -96,6 +101,44 @@ class Settings:
             raise UsageError(f"[tool.reenact] redact-pii must be true or false, and is {persons!r}")
         found, pii = [*given, *patterns], pii or persons
         return Contents(found, pii=pii) if found or pii else None
+
+    @property
+    def tail(self) -> Tail:
+        """What branches may do, of themselves.
+
+        Raises:
+            UsageError: it is not said as it has to be.
+        """
+        table = self.table.get("fork", {})
+        if not isinstance(table, dict):
+            raise UsageError(f"[tool.reenact.fork] must be a table, and is {table!r}")
+        found: dict[str, list[str]] = {}
+        for key in ("allow", "from-tape"):
+            given = table.get(key, [])
+            if not isinstance(given, list) or not all(isinstance(pattern, str) for pattern in given):
+                raise UsageError(f"[tool.reenact.fork] {key} must be a list of texts, and is {given!r}")
+            found[key] = given
+        return Tail(found["allow"], found["from-tape"])
+
+    @property
+    def prices(self) -> dict[str, Price]:
+        """The project's own prices of models: `[input, output]` or `[input, output, cached]`, in dollars per million.
+
+        Raises:
+            UsageError: one of them is none.
+        """
+        from reenact.providers.prices import Price  # noqa: PLC0415  a recording needs none
+
+        table = self.table.get("prices", {})
+        found = {}
+        for model, given in table.items() if isinstance(table, dict) else ():
+            numbers = (
+                [float(each) for each in given if isinstance(each, int | float)] if isinstance(given, list) else []
+            )
+            if len(numbers) not in (2, 3) or len(numbers) != len(given) or min(numbers) < 0:
+                raise UsageError(f"[tool.reenact.prices] {model} must be [input, output] or [input, output, cached]")
+            found[model] = Price(numbers[0], numbers[1], numbers[-1] if len(numbers) == 3 else numbers[0])
+        return found
 
     @property
     def tags(self) -> dict[str, str]:

@@ -11,6 +11,7 @@ import msgspec
 
 from reenact.engine.divergence import Compared, Divergence
 from reenact.engine.schedule import Choice, Schedule
+from reenact.launch.tail import Tail
 from reenact.tape.journal import Piece
 
 SPEC = "REENACT_SPEC"
@@ -31,10 +32,11 @@ class Spec(msgspec.Struct, frozen=True):
     that it is from, if any; `boundaries` are functions that are tools, `side_traffic` the patterns of requests that are
     no part of the run. To record may be to answer HTTP from the imported run on the tape `answers`, `by_url` whatever
     its bodies; that reports, too. To explore is to replay by a `schedule`, and to record that on the tape `onto`. To
-    resume is to replay `tape`, and to go on with it. `slip` is where the `launch.slip` is.
+    resume is to replay `tape`, and to go on with it; so is to fork, in files that are copies, as `tail` says: it is a
+    branch of the tape `parent`. `slip` is where the `launch.slip` is.
     """
 
-    mode: Literal["record", "replay", "explore", "resume"]
+    mode: Literal["record", "replay", "explore", "resume", "fork"]
     tape: str
     report: str = ""
     process: str = "0"
@@ -53,6 +55,13 @@ class Spec(msgspec.Struct, frozen=True):
     schedule: Schedule | None = None
     slip: str = ""
     vault: str = ""
+    tail: Tail | None = None
+    parent: str = ""
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the tape is replayed to its end first, and written on from there."""
+        return self.mode in ("resume", "fork")
 
 
 class Report(msgspec.Struct):
@@ -66,7 +75,7 @@ class Report(msgspec.Struct):
     all, and `slug` is that error's. `status` is the exit status with which a process of the run ended itself. `joined`
     are the lanes of the Pythons that it would have started. A resumed run came to be `live`; files that it had changed,
     and that looked otherwise before, have copies `aside`. `unasked` are the events of an imported run that it did not
-    ask.
+    ask. `hazards` are those that a branch came to: how often each was done, answered from tape, and refused.
     """
 
     asked: int = 0
@@ -85,6 +94,7 @@ class Report(msgspec.Struct):
     variables: Compared | None = None
     live: bool = False
     aside: dict[str, str] = {}
+    hazards: dict[str, tuple[int, int, int]] = {}
     choices: list[Choice] = []
     lost: bool = False
     joined: list[str] = []

@@ -70,15 +70,17 @@ class Workspace:
         return any(report.glob(f"{_SCRATCH}-*"))
 
     @classmethod
-    def enter(cls, tape: Recording, report: Path) -> Workspace:
+    def enter(cls, tape: Recording, report: Path, store: Path | None = None) -> Workspace:
         """Closes the world and puts in it what the recorded run found. `report` is the folder of the replay's report.
 
-        To be called before the process has a second thread.
+        With a `store` the run goes on: it is written there, and the network stays open. To be called before the process
+        has a second thread.
         """
         hide(report)
         scratch = _folder(report, _SCRATCH, tape)
+        kept = [report] if store is None else [report, store]
         try:
-            closed = enclose(_folders_for(tape), scratch, [report])
+            closed = enclose(_folders_for(tape), scratch, kept, network=store is not None)
         except OSError:
             return cls(tape, _redirected(tape, report))
         overlays.install(Patches())

@@ -9,7 +9,7 @@ from reenact.launch.ending import became, told
 from reenact.report.figures import counted, inside, lasted, seconds, size
 from reenact.report.note import LISTED, MEANING, last_line
 from reenact.report.terminal import plain
-from reenact.tape.event import Note, SiteNamed
+from reenact.tape.event import Branch, Note, SiteNamed
 from reenact.tape.reader import Recording
 from reenact.tape.whole import whole
 
@@ -17,6 +17,8 @@ from reenact.tape.whole import whole
 def text(recording: Recording, tape_bytes: int, store: str = "", *, quiet: bool = False) -> str:
     """A few lines for stderr; when quiet, only what is wrong. `store` is the option with which to find the tape."""
     lines = [] if quiet else [_summary(recording, tape_bytes)]
+    if recording.branch is not None and not quiet:
+        lines.append(f"reenact: {branched(recording.branch)}")
     notes = whole(recording).notes
     for slug in dict.fromkeys(note.slug for note, _ in notes):
         lines += _noted(slug, [noted for noted in notes if noted[0].slug == slug])
@@ -26,6 +28,12 @@ def text(recording: Recording, tape_bytes: int, store: str = "", *, quiet: bool 
         further = "verify" if recording.closed_by_itself else "resume"
         lines.append(f"reenact: try  reenact show last{store}  or  reenact {further} last{store}")
     return "".join(f"{line}\n" for line in lines)
+
+
+def branched(branch: Branch) -> str:
+    """Of what run a branch is one, in a few words."""
+    where = f" at step {branch.step}" if branch.step else ""
+    return f"a branch of {plain(branch.parent)}{where}: {plain(branch.what)}"
 
 
 def _summary(recording: Recording, tape_bytes: int) -> str:

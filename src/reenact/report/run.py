@@ -16,6 +16,7 @@ from reenact.report import moment
 from reenact.report.figures import counted, inside, lasted, seconds, tagged
 from reenact.report.note import LISTED, MEANING, last_line, side
 from reenact.report.terminal import Paint, clip, columns, plain, preview
+from reenact.tape import branching
 from reenact.tape.close import labels_of, outcome
 from reenact.tape.event import UNKNOWN_STATUS
 from reenact.tape.reader import Recording
@@ -64,7 +65,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     ones too; `usage` is the tokens of all but the `uncounted` answers, which do not tell theirs. `lanes` are those
     that have events, `processes` what the run has started; `side_traffic` counts, by host, the requests that are no
     part of the run. `digest` is the head of the tape's chain. `session` is empty for none; `tags` without a value have
-    an empty one.
+    an empty one. A branch has a `parent`, which it leaves at `parent_step` (0: at none), where `edited` is what is
+    other.
     """
 
     id: str
@@ -92,6 +94,9 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
     session: str = ""
     tags: dict[str, str] = {}
+    parent: str = ""
+    parent_step: int = 0
+    edited: str = ""
 
 
 def run(recording: Recording, trajectory: Trajectory, *, live: bool = False) -> Run:
@@ -136,6 +141,7 @@ def run(recording: Recording, trajectory: Trajectory, *, live: bool = False) -> 
         digest=recording.digest.hex(),
         session=session,
         tags=tags,
+        **branching.rows(recording.branch),  # type: ignore[arg-type]  # texts and a number, by their names
     )
 
 
@@ -156,6 +162,7 @@ def text(run: Run, *, now: int, width: int, paint: Paint) -> Iterator[str]:
     facts = [
         ("program", list(_started(run))),
         ("started", [_when(run, now)]),
+        *(("branch of", [branched(run)]) for _ in filter(None, [run.parent])),
         ("holds", list(filter(None, (_holds(run), tokens(run.usage) + _untold(run))))),
         *(("session", [plain(told)]) for told in filter(None, [run.session])),
         *(("tags", [told]) for told in filter(None, [tagged(run.tags)])),
@@ -168,6 +175,12 @@ def text(run: Run, *, now: int, width: int, paint: Paint) -> Iterator[str]:
         for row, line in enumerate(preview(run.error, room, 3)):
             yield f"  {paint.bad(('' if row else 'error').ljust(_LABEL))}{line}"
     yield from _notes(run, paint, width)
+
+
+def branched(run: Run) -> str:
+    """Where a branch leaves its parent, and how."""
+    where = f" at step {run.parent_step}" if run.parent_step else ""
+    return f"{plain(run.parent)}{where}: {plain(run.edited)}"
 
 
 def _started(run: Run) -> Iterator[str]:

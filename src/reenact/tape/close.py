@@ -12,8 +12,8 @@ from pathlib import Path
 import msgspec
 
 from reenact import _real
+from reenact.tape import branching, labels, schema, seal
 from reenact.tape import event as ev
-from reenact.tape import labels, schema, seal
 from reenact.tape.event import UNKNOWN_STATUS
 from reenact.tape.journal import ClosePacker, Piece, stretches, unpack
 from reenact.tape.reader import RECORDING, Event, Recording, outline
@@ -190,6 +190,7 @@ def summary_of(recording: Recording) -> dict[str, str | int]:
         "faults": sum(note.slug == "fault" for note, _ in together.notes),
         "program": _program(recording.manifest),
         **labels.rows(*labels_of(together)),
+        **branching.rows(recording.branch),
     }
 
 
@@ -212,8 +213,8 @@ def labels_of(recording: Recording) -> tuple[str, dict[str, str]]:
 
 
 def rows_of(recording: Recording) -> list[tuple[int | str | None, ...]]:
-    """What the table `event` of a closed tape says of its journal."""
-    return list(map(_row, whole(recording).events))
+    """What the table `event` of a closed tape says of its journal: of a branch, of what is its own."""
+    return [_row(event) for event in whole(recording).events if event.id >= recording.inherited]
 
 
 def _row(event: Event) -> tuple[int | str | None, ...]:

@@ -444,6 +444,48 @@ class Slice(Record, frozen=True, array_like=True, tag=32):
     data: bytes
 
 
+class Branch(Record, frozen=True, array_like=True, tag=31):
+    """Second record of a run that was forked from another: what that one did up to `event`, this one did, too.
+
+    `parent` is the id of that run, `digest` the last of its chain. `edits` are answers that stand in the place of the
+    parent's, by their events; where none is for `event`, the answer to that is this run's own. `before`: it was not
+    even asked as it was there, or if it is -1, the parent had come to its end; what was written is all this run's own.
+    `step` is the parent's step that this belongs to, 0 for none, and `what` says in a few words what is other there.
+    The manifest says only what differs from the parent's.
+    """
+
+    parent: str
+    digest: bytes
+    event: int
+    edits: list[Part] = []
+    step: int = 0
+    what: str = ""
+    before: bool = False
+
+
+class Sent(Record, frozen=True, array_like=True, tag=34):
+    """What was sent in the place of a request, in a branch that says so: `name` is its method and URL.
+
+    The body is as one of a request, built upon those of other such records, by their numbers in the journal from 0.
+    """
+
+    event: int
+    name: str
+    body: Delta
+
+
+class Unread(Record, frozen=True, array_like=True, tag=33):
+    """Of the draws of this lane so far, of a kind and at a place (`module:function`), the last `count` nobody has read.
+
+    So it is where a run goes on from the end of a tape that had drawn more by then.
+    """
+
+    lane: int
+    kind: int
+    place: str
+    count: int
+
+
 class Redacted(Record, frozen=True, array_like=True, tag=28):
     """What stands on this tape in the place of secrets, each as long as its secret, in every form that it has here.
 
@@ -486,4 +528,7 @@ AnyRecord = (
     | Again
     | Slice
     | Redacted
+    | Branch
+    | Unread
+    | Sent
 )

@@ -24,7 +24,8 @@ class Listed:
 
     `outcome` is as `tape.close.outcome` has it, or "recording", or "unreadable"; `reason` says why it is that. `asked`
     are the HTTP requests by method and URL, with how often: who closed the tape may not have counted `model_calls`.
-    `session` and `tags` are those known by now.
+    `session` and `tags` are those known by now. Of a branch, `parent` is the run that it was forked from, at the step
+    `parent_step` (0: at none), where `edited` is what is other.
     """
 
     run: str
@@ -44,6 +45,9 @@ class Listed:
     reason: str = ""
     session: str = ""
     tags: Mapping[str, str] = field(default_factory=dict)
+    parent: str = ""
+    parent_step: int = 0
+    edited: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +106,9 @@ def _listed(run: str, path: Path, wanted: Wanted) -> Listed | None:
         asked,
         "",
         *labels.of_rows(row),
+        str(row.get("parent", "")),
+        _number(row, "parent_step") or 0,
+        str(row.get("edited", "")),
     )
 
 

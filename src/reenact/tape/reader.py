@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from io import BytesIO
+from itertools import chain, takewhile
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -18,6 +19,7 @@ from reenact.tape import event as ev
 from reenact.tape import schema
 from reenact.tape import seal as seals
 from reenact.tape.allowance import Allowance
+from reenact.tape.branching import composed
 from reenact.tape.delta import MAX_BASE_BYTES, Bodies
 from reenact.tape.journal import GENESIS, Piece, data_of, unfold, unpack, with_data
 from reenact.tape.seal import Seal
@@ -138,6 +140,8 @@ class Recording(Struct):
     statuses, by lane. `seal` is that of a closed tape.
     `placeholders` stand for secrets; `lost` counts contents that were redacted in what came from outside.
     `kin` are the journals of the processes that it has started, by the paths of their main lanes, see `processes`.
+    `branch` says where a run was forked from; the first `inherited` of its events are its parent's. In it, `sent` is
+    what went out in the place of requests, see `sent_for`.
     """
 
     path: Path
@@ -173,6 +177,9 @@ class Recording(Struct):
     pieces: int = 0
     sites: int = 0
     seal: Seal | None = None
+    branch: ev.Branch | None = None
+    sent: list[ev.Sent] = field(default_factory=list)
+    inherited: int = 0
     _bodies: Bodies = field(default_factory=Bodies)
     _restored: dict[int, bytes] = field(default_factory=dict)
     _restored_bytes: int = 0
@@ -242,6 +249,15 @@ class Recording(Struct):
             self.body(self.events[-1])
         return self._bodies
 
+    def sent_for(self, event: Event) -> tuple[str, bytes] | None:
+        """Method and URL, and body, of what was sent in the place of a request; None where it was sent itself."""
+        bodies = Bodies()
+        for number, sent in enumerate(self.sent):
+            body = bodies.restore(number, sent.body)
+            if sent.event == event.id:
+                return sent.name, body
+        return None
+
     def body(self, event: Event) -> bytes:
         """The body of an event's request. Cheap in tape order; each is built upon the ones before."""
         while self._next_body <= event.id:
@@ -280,14 +296,29 @@ def _read(path: Path, most: int | None, *, unsealed: bool, depth: int = 0) -> Re
     seal = None if unsealed else seal_of(path)
     with index(path) as db:
         recording = Recording(path, run_table(db), seal=seal, _depth=depth)
-        rows = db.execute("SELECT id, segment, data, chain FROM piece ORDER BY id")
         builder = _Builder(recording, most)
-        pieces = _last_seen(recording, (Piece(*row) for row in rows))
-        for records in unpack(pieces, recording._allowance):  # noqa: SLF001  it is made here
-            for record in records:
-                builder.add(record)
+        for record in _composed(path, db, recording):
+            builder.add(record)
     set_aside(recording)
     return recording
+
+
+def _composed(path: Path, db: sqlite3.Connection, recording: Recording | None) -> Iterator[ev.AnyRecord]:
+    """The records of a tape that is open, and before them those that it has of its parents."""
+
+    def own(tape: Path) -> tuple[bytes, Iterator[ev.AnyRecord]]:
+        if tape == path:
+            rows = db.execute("SELECT id, segment, data, chain FROM piece ORDER BY id")
+            pieces = (Piece(*row) for row in rows)
+            if recording is None:
+                return b"", chain.from_iterable(unpack(pieces))
+            return b"", chain.from_iterable(unpack(_last_seen(recording, pieces), recording._allowance))  # noqa: SLF001
+        seal_of(tape)
+        with index(tape) as parent:
+            found = [Piece(*row) for row in parent.execute("SELECT id, segment, data, chain FROM piece ORDER BY id")]
+        return found[-1].chain if found else b"", chain.from_iterable(unpack(iter(found)))
+
+    return composed(path, own)
 
 
 def folder_of(tape: Path) -> Path:
@@ -382,9 +413,14 @@ def records(path: Path) -> Iterator[ev.AnyRecord]:
     """The journal of a tape, record by record."""
     seal_of(path)
     with index(path) as db:
-        rows = db.execute("SELECT id, segment, data, chain FROM piece ORDER BY id")
-        for batch in unpack(Piece(*row) for row in rows):
-            yield from batch
+        yield from (record for record in _composed(path, db, None) if not isinstance(record, ev.Branch))
+
+
+def inherited(path: Path) -> Iterator[ev.AnyRecord]:
+    """The records that a branch has of its parents; none where it is no branch."""
+    with index(path) as db:
+        if "parent" in run_table(db):
+            yield from takewhile(lambda record: not isinstance(record, ev.Branch), _composed(path, db, None))
 
 
 def seal_of(path: Path) -> Seal | None:
@@ -576,6 +612,11 @@ class _Builder:
                     recording.ticks.append(record)
                 case ev.Draws():
                     self._draws(record)
+                case ev.Sent(event=event):
+                    recording.sent.append(record)
+                    recording.events[event]
+                case ev.Unread(count=count) if count > 0:
+                    del self._lanes[record.lane].draws[record.kind, record.place][-count:]
                 case ev.Wrote():
                     self._wrote(record, self._lanes[record.lane])
                 case ev.LaneBorn():
@@ -590,6 +631,8 @@ class _Builder:
                     recording.notes.append((record, self._sites.get(record.site)))
                 case ev.Start():
                     recording.manifest = record.manifest
+                case ev.Branch():
+                    recording.branch, recording.inherited = record, len(recording.events)
                 case ev.Snapshot():
                     recording.snapshots[record.name] = record.data
                 case ev.Spun():

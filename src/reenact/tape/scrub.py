@@ -15,6 +15,7 @@ from reenact.tape.answer import is_seen_whole
 from reenact.tape.delta import Bodies
 from reenact.tape.event import LAST, AnyRecord, Began, Kin, Part, PartKind, Redacted
 from reenact.tape.journal import Packer, Piece, assembled, encode, fold, sliced, stretches, unfold, unpack
+from reenact.tape.reader import inherited
 from reenact.tape.reader import records as stored
 from reenact.tape.streams import Streams, rewritten
 from reenact.tape.vault import Vault
@@ -26,7 +27,8 @@ def scrub(path: Path, vault: Vault) -> None:
         db.execute("PRAGMA secure_delete = ON")
         db.execute("BEGIN IMMEDIATE")
         old = [Piece(*row) for row in db.execute("SELECT id, segment, data, chain FROM piece ORDER BY id")]
-        news = scrubbed([*assembled(record for batch in unpack(old) for record in batch)], vault)
+        own = [*assembled(record for batch in unpack(old) for record in batch)]
+        news = scrubbed(own, vault, [record for record in inherited(path) if isinstance(record, Began)])
         db.execute("DELETE FROM piece")
         packer = Packer()
         for records in stretches(sliced(news)):
@@ -47,15 +49,18 @@ def is_cut(path: Path) -> bool:
     return bool(open_)
 
 
-def scrubbed(records: Sequence[AnyRecord], vault: Vault) -> list[AnyRecord]:
-    """The records without secrets: those that the vault knows, and those that it comes to know by looking at these."""
+def scrubbed(records: Sequence[AnyRecord], vault: Vault, before: Sequence[Began] = ()) -> list[AnyRecord]:
+    """The records without secrets: those that the vault knows, and those that it comes to know by looking at these.
+
+    `before` are requests of other tapes, whose bodies these build on.
+    """
     for record in records:
         if isinstance(record, Redacted):
             vault.leave(record.placeholders)
     known, news = -1, [*records]
     while known != vault.count:  # what is found in one place may stand in another
         known, vault.spoiled = vault.count, 0
-        news = _once(records, vault)
+        news = _once(records, vault, before)
     return [*(one for one in news if not isinstance(one, Redacted)), vault.told(news)]
 
 
@@ -67,11 +72,11 @@ def scrubbed_kin(kin: Iterable[Kin], vault: Vault) -> list[Kin]:
     return found
 
 
-def _once(records: Sequence[AnyRecord], vault: Vault) -> list[AnyRecord]:
+def _once(records: Sequence[AnyRecord], vault: Vault, before: Sequence[Began]) -> list[AnyRecord]:
     for stretch in stretches([record] for record in records):
         vault.look_through(stretch, encode(stretch))
     digests: dict[bytes, bytes] = {}
-    joined = Streams(over=True).cleaned(_bodies(records, vault), vault)
+    joined = Streams(over=True).cleaned(_bodies(records, vault, before), vault)
     news: list[AnyRecord] = []
     for is_kin, group in groupby(joined, lambda record: isinstance(record, Kin)):
         if is_kin:
@@ -81,9 +86,12 @@ def _once(records: Sequence[AnyRecord], vault: Vault) -> list[AnyRecord]:
     return news
 
 
-def _bodies(records: Iterable[AnyRecord], vault: Vault) -> list[AnyRecord]:
+def _bodies(records: Iterable[AnyRecord], vault: Vault, before: Sequence[Began]) -> list[AnyRecord]:
     """The records with the bodies of requests cleaned whole, which on tape are differences to others."""
     old, new = Bodies(), Bodies()
+    for one in before:
+        old.restore(one.event, one.body)
+        new.restore(one.event, one.body)
     found: list[AnyRecord] = []
     for record in records:
         if isinstance(record, Began):

@@ -159,7 +159,7 @@ class Processes:
             )
             # before anybody else goes on, in a recording as in replay: a fork has all that its program knows by then
             failed = self._launched(real, self_, process, birth) if crossing.served is None else None
-            if crossing.served is not None:
+            if crossing.served is not None and not crossing.refused:
                 self._launched_again(real, self_, process, birth)
 
             def perform() -> Answer:

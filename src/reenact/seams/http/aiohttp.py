@@ -15,10 +15,10 @@ from types import ModuleType
 from typing import Any
 
 from reenact.engine import failure
-from reenact.engine.call import Call
+from reenact.engine.call import Call, Outgoing
 from reenact.engine.crossing import Answer, Crossing
+from reenact.engine.given import IN_TURN
 from reenact.engine.lane import MUTED, Lane, current, get_lane, muted
-from reenact.seams.http.answered import IN_TURN
 from reenact.seams.http.aside import AT_ONCE
 from reenact.seams.http.exchange import begin, request
 from reenact.seams.http.head import decode_head, encode_head
@@ -64,6 +64,7 @@ def _connect(real: Callable[..., Any], module: ModuleType, connection: type, pro
         made: list[Any] = []
 
         async def perform() -> Answer:
+            await _instead(crossing, req, body)
             found = await real(self, req, traces, timeout)
             while isinstance(found.protocol.transport, _NoTransport):
                 found.close()  # the run was resumed, and this connection is of before that
@@ -81,6 +82,21 @@ def _connect(real: Callable[..., Any], module: ModuleType, connection: type, pro
         return made[0]
 
     return connect
+
+
+async def _instead(crossing: Crossing, req: Any, body: bytes) -> None:
+    """Makes the request another one where a branch sends that in its place."""
+    asked = lambda: Outgoing(req.method, str(req.url), (*((str(k), str(v)) for k, v in req.headers.items()),), body)  # noqa: E731
+    sent = crossing.sent(asked)
+    if sent is not None:
+        req.url = type(req.url)(sent.url)
+        if sent.body != body:
+            await req.update_body(sent.body)
+        length = req.headers.get("Content-Length")
+        req.headers.clear()
+        req.headers.update(dict(sent.headers))
+        if length is not None:
+            req.headers["Content-Length"] = str(len(sent.body))
 
 
 def _born(real: Callable[..., None]) -> Callable[..., None]:

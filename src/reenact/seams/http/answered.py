@@ -5,20 +5,16 @@ The library is handed the answer as in a replay, and what it makes of it goes on
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-
 from reenact.engine.call import Call
-from reenact.engine.crossing import Answer, Crossing, Revive, unseen
+from reenact.engine.crossing import Revive, unseen
+from reenact.engine.given import IN_TURN, Given
 from reenact.engine.lane import Lane
 from reenact.engine.source import Source
 from reenact.tape.event import Kind, Part, PartKind
 from reenact.tape.reader import Event
 
-IN_TURN = -3
-"""In the place of a tick: a part that comes when the run lets it in."""
 
-
-class Answered(Crossing):
+class Answered(Given):
     """One such exchange. `first` is the part with which the seam begins."""
 
     __slots__ = ()
@@ -45,34 +41,6 @@ class Answered(Crossing):
         session = lane.session
         assert session is not None  # noqa: S101  as in `Crossing.begin`
         return cls(lane, session, Kind.HTTP, -1, unseen(lane, call.name, parts), revive)
-
-    def _next(self) -> Part:
-        assert self.served is not None  # noqa: S101  it always is
-        rest = self.served.parts[self._parts :]
-        self._parts += 1
-        return rest[0][1] if rest else Part(-1, PartKind.END, 0, b"")
-
-    def pull(self, _perform: Callable[[], Answer]) -> Answer:
-        """The next part, in its turn."""
-        part, served = self._next(), self.served
-        self.served = None  # a recording performs, and this is what
-        try:
-            return super().pull(lambda: Answer(PartKind(part.kind), part.data))
-        finally:
-            self.served = served
-
-    async def apull(self, _perform: Callable[[], Awaitable[Answer]], *, ends: bool = False) -> Answer:
-        """As `pull`, suspending the calling task instead."""
-        part, served = self._next(), self.served
-
-        async def perform() -> Answer:
-            return Answer(PartKind(part.kind), part.data)
-
-        self.served = None
-        try:
-            return await super().apull(perform, ends=ends)
-        finally:
-            self.served = served
 
 
 def _served(lane: Lane, call: Call, found: Event | None, first: PartKind) -> Event:

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from reenact.engine import failure
-from reenact.engine.call import Call
+from reenact.engine.call import Call, Outgoing
 from reenact.engine.crossing import Answer, Crossing
 from reenact.engine.lane import current, muted
 from reenact.seams.http import upgraded
@@ -173,7 +173,7 @@ class _Seam:
         real: list[Any] = []
 
         def perform() -> Answer:
-            real.append(inner.handle_request(asked))
+            real.append(inner.handle_request(self._sent(crossing, asked, body)))
             return _head(real[0])
 
         answer = crossing.pull(perform)
@@ -195,7 +195,7 @@ class _Seam:
         real: list[Any] = []
 
         async def perform() -> Answer:
-            real.append(await inner.handle_async_request(asked))
+            real.append(await inner.handle_async_request(self._sent(crossing, asked, body)))
             return _head(real[0])
 
         answer = await crossing.apull(perform)
@@ -206,6 +206,14 @@ class _Seam:
         if response.status_code == upgraded.SWITCHING:
             upgraded.take_async(crossing, response, asked.url.host)
         return response
+
+    def _sent(self, crossing: Crossing, asked: Any, body: bytes) -> Any:
+        """What leaves: the request, unless a branch sends another in its place."""
+        sent = crossing.sent(lambda: Outgoing(asked.method, str(asked.url), (*text_pairs(asked.headers.raw),), body))
+        if sent is None:
+            return asked
+        raw = raw_pairs(sent.headers)
+        return self._module.Request(sent.method, sent.url, headers=raw, content=sent.body, extensions=asked.extensions)
 
     def _is_read(self, answer: Answer, real: list[Any]) -> bool:
         return hasattr(real[0], "_content") if real else decode_head(answer.data).read is not None

@@ -13,11 +13,12 @@ import threading
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
 from reenact.engine import failure
-from reenact.engine.call import Call
+from reenact.engine.call import Call, Outgoing
 from reenact.engine.crossing import Answer, Crossing
 from reenact.engine.lane import current, muted
 from reenact.seams.http.exchange import begin, request
@@ -60,18 +61,38 @@ def _make_request(real: Callable[..., Any], modules: tuple[ModuleType, ...]) -> 
         sent, body = _body(body)
 
         def build() -> Call:
-            pairs = [(_text(name), _text(value)) for name, value in (headers or {}).items()]
-            return request(method, _full_url(self, url), pairs, sent)
+            return request(method, _full_url(self, url), _pairs(headers), sent)
 
         crossing = begin(lane, build, _reviver(modules, self, conn))
         if crossing is None:
             return real(self, conn, method, url, body=body, headers=headers, **options)
-        run = lambda: real(self, conn, method, url, body=body, headers=headers, **options)  # noqa: E731
+
+        def run() -> Any:
+            asked = lambda: Outgoing(method, _full_url(self, url), _pairs(headers), sent)  # noqa: E731
+            instead = crossing.sent(asked) if crossing.served is None else None
+            if instead is None:
+                return real(self, conn, method, url, body=body, headers=headers, **options)
+            return _elsewhere(real, instead, {**options, "response_conn": None})
+
         if crossing.served is not None:
             return _served(crossing, conn, run)
         return _recorded(crossing, conn, run)
 
     return _make_request
+
+
+def _pairs(headers: Any) -> tuple[tuple[str, str], ...]:
+    return tuple((_text(name), _text(value)) for name, value in (headers or {}).items())
+
+
+def _elsewhere(real: Callable[..., Any], instead: Outgoing, options: dict[str, Any]) -> Any:
+    """Sends what a branch sends in the place of a request, over a connection of its own."""
+    import urllib3
+
+    pool = urllib3.PoolManager().connection_from_url(instead.url)
+    parts = urlsplit(instead.url)
+    target = parts.path + (f"?{parts.query}" if parts.query else "")
+    return real(pool, pool._get_conn(), instead.method, target, instead.body, dict(instead.headers), **options)
 
 
 def _recorded(crossing: Crossing, conn: Any, run: Callable[[], Any]) -> Any:

@@ -1,0 +1,70 @@
+"""A call beyond what the tape of a run that goes on answers: when the run is live, the world does, if it may."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from reenact.engine.call import Call
+from reenact.engine.crossing import Answer, Crossing, Revive, begin_live, unseen
+from reenact.engine.failure import encode
+from reenact.engine.given import IN_TURN, Given
+from reenact.engine.lane import Lane
+from reenact.engine.session import Session
+from reenact.tape.event import Part, PartKind
+from reenact.tape.reader import Event
+
+_CAME = (PartKind.OPENED, PartKind.HEAD, PartKind.CHUNK, PartKind.VALUE, PartKind.FAILURE)
+"""What comes from outside: the others are the program's own doing, or follow from that."""
+
+
+class Ahead(Given):
+    """One such call. `event` is its number where it is on tape already: there a branch leaves its parent.
+
+    The guard of a branch says what is to be done about it: nothing else than to ask the world, or to fail with an
+    exception, or to be answered as an event on its parent's tape was.
+    """
+
+    __slots__ = ("_call", "_refused")
+
+    def __init__(self, lane: Lane, session: Session, call: Call, revive: Revive, event: int = -1) -> None:
+        found = session.guard(call) if session.guard is not None else None
+        super().__init__(lane, session, call.kind, event, _served(lane, call, found), revive)
+        self._call: Call | None = call
+        self._refused = isinstance(found, OSError)
+
+    @property
+    def refused(self) -> bool:
+        """Whether the guard does not let it happen."""
+        return self._refused
+
+    def pull(self, perform: Callable[[], Answer]) -> Answer:
+        """As everywhere, when the run is live."""
+        if self._call is not None:
+            self._frontier().wait()
+            self._ask(self._call)
+        return super().pull(perform) if self.served is not None else Crossing.pull(self, perform)
+
+    async def apull(self, perform: Callable[[], Awaitable[Answer]], *, ends: bool = False) -> Answer:
+        """As `pull`, suspending the calling task instead."""
+        if self._call is not None:
+            await self._frontier().come()
+            self._ask(self._call)
+        if self.served is not None:
+            return await super().apull(perform, ends=ends)
+        return await Crossing.apull(self, perform, ends=ends)
+
+    def _ask(self, call: Call) -> None:
+        self._call = None
+        if self.event < 0:
+            self.event = begin_live(self._session, self._lane, call)
+        else:
+            self._session.commit()
+
+
+def _served(lane: Lane, call: Call, found: Event | OSError | None) -> Event | None:
+    if found is None:
+        return None
+    if isinstance(found, Event):
+        came = [part for _, part in found.parts if part.kind in _CAME]
+        return unseen(lane, call.name, [(IN_TURN, part) for part in came])
+    return unseen(lane, call.name, [(IN_TURN, Part(-1, PartKind.FAILURE, 0, b"", encode(found)))])

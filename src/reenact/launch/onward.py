@@ -1,0 +1,113 @@
+"""Inside the process of a run that goes on from the end of its tape: a replay of what that holds, and then live.
+
+A run that is resumed does so in the user's own files, one that was forked in copies of them.
+"""
+
+from __future__ import annotations
+
+import atexit
+from pathlib import Path
+
+from reenact import _real
+from reenact.engine.call import Outgoing
+from reenact.engine.frontier import Frontier
+from reenact.engine.session import Session, nobody
+from reenact.launch import child, rewinding, running
+from reenact.launch.altering import rules_of
+from reenact.launch.hazards import Hazards
+from reenact.launch.rerouting import Reroute
+from reenact.launch.spec import Report, Spec
+from reenact.launch.workspace import Workspace
+from reenact.seams.sockets.watch import watch
+from reenact.seams.system.files import Files, attend
+from reenact.seams.system.listings import hide
+from reenact.tape.delta import Bodies
+from reenact.tape.event import Sent
+from reenact.tape.reader import Recording, read
+from reenact.tape.redact import redact_url
+from reenact.tape.writer import TapeWriter
+
+
+def begin_program(session: Session, spec: Spec, store: Path) -> Files:
+    """All that this process does from now on is in the session; what sees its files."""
+    tape = session.plan.prefix
+    assert tape is not None  # noqa: S101  a run that goes on has one
+    hide(store)
+    rewound = rewinding.Rewound(rewinding.folder(Path(spec.tape))) if spec.mode == "resume" else None
+    if rewound is not None:
+        workspace = Workspace.rewound(tape, rewound)
+    else:
+        workspace = Workspace.enter(tape, Path(spec.report).parent, store)
+    files = Files(session, store, workspace.served())
+    attend(session, files)
+
+    hazards = _take_care(session, tape, spec)
+    told = Report()
+
+    def crossed() -> None:
+        nonlocal told
+        copies = rewound.put_back(files.changed) if rewound is not None else {}
+        writer = TapeWriter.resume(Path(spec.tape), spec.last_piece)
+        session.go_live(writer, tape)
+        writer.guard()
+        if rewound is not None:
+            rewound.settle(copies)  # at the end: what fails before this leaves all that it takes to put the files back
+        aside = {path: str(copy) for path, copy in copies.items()}
+        session.found = nobody  # who looks for findings of a replay has the report
+        boundary = session.boundary
+        told = Report(boundary.asked, boundary.compared, drifts=session.drifts, begun=True, live=True, aside=aside)
+        told.unrestored = workspace.unrestored
+        running.end(Path(spec.report), told)
+        watch(session, closed=False)
+
+    frontier = Frontier(session, tape, crossed)
+    session.resume(frontier)
+
+    def end() -> None:
+        if not session.live and not session.divergences:
+            for missing in session.boundary.missing()[:1]:
+                session.latch(missing)
+            frontier.go_live()  # unless that: it has come to its end with nothing to ask any more
+        if session.live:
+            child.finish_recording(session, files)
+            if hazards is not None:
+                told.hazards = hazards.met
+                running.end(Path(spec.report), told)
+        else:
+            child.finish_replay(session, spec, child.last_error(), workspace)
+
+    finish = child.once_here(end)
+    atexit.register(finish)
+    both = child.Both(files, workspace, lambda event: -1 if session.live else event)
+    child.begin(session, spec, finish, store, files, both)
+    return files
+
+
+def _take_care(session: Session, tape: Recording, spec: Spec) -> Hazards | None:
+    """Has the live calls of a branch looked at, and sent as it asks for."""
+    if spec.tail is None:
+        return None
+    parent = read(Path(spec.parent))
+    session.guard = hazards = Hazards(parent, spec.tail)
+    if spec.tail.reroutes:
+        session.reroute = Reroute(rules_of(parent, spec.tail), _Sent(session, len(tape.sent)))
+    return hazards
+
+
+class _Sent:
+    """Keeps what has gone out in the place of requests. `number` is that of the next one on the tape."""
+
+    def __init__(self, session: Session, number: int) -> None:
+        self._session = session
+        self._number = number
+        self._bodies = Bodies()
+        self._lock = _real.allocate_lock()
+
+    def __call__(self, event: int, sent: Outgoing) -> None:
+        vault = self._session.vault
+        vault.learn_headers(sent.headers)
+        with self._lock:
+            delta = self._bodies.shrink(self._number, sent.body, self._number - 1, vault)
+            self._number += 1
+            self._session.keep(Sent(event, f"{sent.method} {redact_url(sent.url)}", delta), len(delta.middle))
+        self._session.commit()

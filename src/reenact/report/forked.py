@@ -1,0 +1,99 @@
+"""What is told of a fork: what it may do when it is live, what came of it, and why it did not come to that."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from reenact.launch.forking import Point
+from reenact.launch.resuming import Resumed
+from reenact.launch.spec import Report
+from reenact.providers.prices import SEEN
+from reenact.report import divergence
+from reenact.report.figures import counted
+from reenact.report.terminal import clip, plain
+from reenact.tape.reader import Recording
+from reenact.trajectory.estimate import Estimate
+
+_WIDTH = 100
+
+
+def plan_text(run: str, point: Point, count: int, expected: Estimate, hazards: Iterable[tuple[str, str]]) -> str:
+    """What is about to happen: what it may cost, and which hazards there are, each with what becomes of it."""
+    branches = "a branch" if count == 1 else f"{count} branches"
+    where = f"step {point.step}" if point.step else "there"
+    lines = [f"reenact: {branches} of {plain(run)} from {where} on: up to there from its tape, then live."]
+    lines.append(f"    models    {_calls(expected)}")
+    what = Counter(hazards)
+    for (label, fate), times in what.items():
+        lines.append(f"    {fate:9} {plain(clip(label, 80))}{f' ({times} times)' if times > 1 else ''}")
+    if not what:
+        lines.append("    hazards   the recorded run did nothing to the world from there on; what comes is refused")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _calls(expected: Estimate) -> str:
+    if not expected.calls:
+        return "the recorded run asked none from there on"
+    tokens = f"{expected.input:,} tokens in, {expected.output:,} out"
+    told = f"about {counted(expected.calls, 'call')} as recorded, {tokens}: "
+    if not expected.unpriced:
+        return f"{told}about ${cents(expected.dollars)} at list prices of {SEEN}"
+    unknown = ", ".join(plain(name) for name in expected.unpriced)
+    least = f"more than ${cents(expected.dollars)}, as " if expected.dollars else ""
+    return f"{told}{least}the price of {unknown} is not known ([tool.reenact.prices] says it)"
+
+
+def cents(dollars: float) -> str:
+    """Dollars with as many places as it takes to see something."""
+    return (
+        f"{dollars:.2f}" if dollars >= 0.1 or not dollars else f"{dollars:.2g}" if dollars < 0.001 else f"{dollars:.4f}"
+    )
+
+
+def text(done: Resumed) -> str:
+    """What came of a branch, besides what is told of any recording."""
+    return "".join(f"reenact: {line}\n" for line in _lines(done.report))
+
+
+def _lines(report: Report) -> Iterator[str]:
+    yield f"{counted(report.asked, 'call')} as on the tape of its parent, the others live"
+    for label, (done, given, refused) in report.hazards.items():
+        told = [(done, "done"), (given, "answered from tape"), (refused, "refused")]
+        ways = ", ".join(f"{word} {count} times" if count > 1 else word for count, word in told if count)
+        yield f"{plain(label)}: {ways}"
+    kept = [label for label, counts in report.hazards.items() if counts[2]]
+    if kept:
+        yield f"what was refused can be let through, as by  --allow '{plain(kept[0])}'"
+    yield from (plain(line) for line in report.unrestored)
+
+
+def failed_text(recording: Recording, report: Report) -> str:
+    """Why a run was not forked."""
+    lines = [
+        f"reenact: {plain(recording.path.stem)} was not forked: it did not come there as it was recorded.",
+        "Nothing live was done.",
+    ]
+    if report.divergences:
+        lines.append(divergence.text(report.divergences[0], width=_WIDTH).rstrip("\n"))
+    elif report.error:
+        lines.append(f"    it ended by {plain(report.error)}")
+    lines += [f"    {plain(fault)}" for fault in report.faults]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def table(done: Sequence[Resumed]) -> str:
+    """Several branches, a line each: how each ended, and the last that it printed."""
+    rows = []
+    for one in done:
+        if one.recording is None:
+            rows.append(("-", "not forked", "", ""))
+            continue
+        tape, steps = one.recording, one.recording.summary.get("steps")
+        last = bytes(tape.wrote.get(1, b"")).decode("utf-8", "replace").strip().rpartition("\n")[2]
+        about = counted(steps, "step") if isinstance(steps, int) else ""
+        rows.append((plain(tape.path.stem), plain(str(tape.summary.get("status", ""))), about, clip(plain(last), 60)))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n" for row in rows
+    )
