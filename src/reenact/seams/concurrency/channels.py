@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import io
 import mmap
+import os
 import weakref
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -17,7 +18,8 @@ from typing import Any
 
 import msgspec
 
-from reenact.engine.lane import Lane
+from reenact import _real
+from reenact.engine.lane import Lane, muted
 from reenact.seams.concurrency.processes import Processes
 from reenact.seams.patch import Patches
 from reenact.tape.event import Kind
@@ -173,7 +175,8 @@ class Channels:
             if lane is None or not (found and self.replaying):
                 real(self_, *args, **kwargs)
             elif kind == "Arena":
-                real(self_, args[0])  # and not that of another process
+                with muted():  # its own, and not that of another process
+                    real(self_, args[0], _anonymous(args[0]))
             else:
                 _stand_in(self_, args[0] if args else kwargs["name"], memory.size_of_next(lane))
             if lane is not None:
@@ -190,6 +193,18 @@ class Channels:
                 real(self_)
 
         return unlink
+
+
+def _anonymous(size: int) -> int:
+    """The descriptor of a file without a name: `tempfile` would remember that it was asked for one."""
+    if hasattr(os, "memfd_create"):
+        descriptor = os.memfd_create("reenact")
+    else:
+        path = f"{os.environ.get('TMPDIR', '/tmp')}/reenact-{_real.urandom(8).hex()}"  # noqa: S108  gone at once
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        os.unlink(path)  # noqa: PTH108  it is text
+    os.ftruncate(descriptor, size)
+    return descriptor
 
 
 def _stand_in(shared: Any, name: str, size: int) -> None:
