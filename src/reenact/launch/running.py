@@ -7,6 +7,7 @@ another file: a report of that alone.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import mmap
 import os
 import struct
@@ -33,7 +34,7 @@ def begin(session: Session, report: Path) -> None:
     counts = _counts(report)
     counts.write_bytes(_COUNTS.pack(0, 0, 0, 0, _real.getpid()))
     with counts.open("r+b") as file:
-        session.boundary.counts = memoryview(mmap.mmap(file.fileno(), 0)).cast("Q")
+        session.boundary.counts = _shared(file.fileno()).cast("Q")
     findings = _findings(report)
 
     def found(finding: Divergence | str) -> None:
@@ -42,6 +43,22 @@ def begin(session: Session, report: Path) -> None:
             file.write(msgspec.json.encode(told) + b"\n")
 
     session.found = found
+
+
+def _shared(descriptor: int) -> memoryview:
+    """The counts of that file as memory, for as long as this process is there.
+
+    Without a descriptor of its own, which Python's `mmap` has before 3.13: the program would come upon it.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, *(ctypes.c_int,) * 3, ctypes.c_long)
+    both = mmap.PROT_READ | mmap.PROT_WRITE
+    address = libc.mmap(None, _COUNTS.size, both, mmap.MAP_SHARED, descriptor, 0)
+    if address in (None, ctypes.c_void_p(-1).value):
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    return memoryview((ctypes.c_ubyte * _COUNTS.size).from_address(address)).cast("B")
 
 
 def beside(report: Path, process: str) -> Path:

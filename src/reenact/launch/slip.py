@@ -13,17 +13,21 @@ import tempfile
 from pathlib import Path
 from typing import Self
 
+from reenact.engine.lane import muted
+
 _SIZE = mmap.PAGESIZE
 _LENGTH = struct.Struct("=I")
 _BETWEEN = "\0"
 
 
 class Slip:
-    """The page, in either process; `path` is where the recorded one finds it. Without it, what is added is lost."""
+    """The page, in either process; `path` is where the recorded one finds it. Without it, what is added is lost.
 
-    def __init__(self, path: str, page: mmap.mmap | None, descriptor: int = -1) -> None:
+    That one has no descriptor of it: its program would come upon it.
+    """
+
+    def __init__(self, path: str, descriptor: int = -1) -> None:
         self.path = path
-        self._page = page
         self._descriptor = descriptor
 
     @classmethod
@@ -32,41 +36,41 @@ class Slip:
         with contextlib.suppress(OSError):
             descriptor, path = memory()
             os.truncate(descriptor, _SIZE)
-            return cls(path, mmap.mmap(descriptor, _SIZE), descriptor)
-        return cls("", None)
+            return cls(path, descriptor)
+        return cls("")
 
     @classmethod
     def given(cls, path: str) -> Self:
         """That of the process that started this one."""
-        with contextlib.suppress(OSError, ValueError), Path(path).open("r+b") as file:
-            return cls(path, mmap.mmap(file.fileno(), _SIZE))
-        return cls("", None)
+        with muted(), contextlib.suppress(OSError, ValueError):
+            return cls(path if Path(path).is_file() and Path(path).stat().st_size == _SIZE else "")
+        return cls("")
 
     @property
     def is_there(self) -> bool:
         """Whether what is added is told."""
-        return self._page is not None
+        return bool(self.path)
 
     def add(self, text: object) -> None:
         """Adds a text, as far as there is room."""
-        if self._page is not None:
-            data = _BETWEEN.join([*self.texts, str(text)]).encode("utf-8", "replace")[: _SIZE - _LENGTH.size]
-            self._page[_LENGTH.size : _LENGTH.size + len(data)] = data
-            self._page[: _LENGTH.size] = _LENGTH.pack(len(data))
+        data = _BETWEEN.join([*self.texts, str(text)]).encode("utf-8", "replace")[: _SIZE - _LENGTH.size]
+        with muted(), contextlib.suppress(OSError), Path(self.path or os.devnull).open("r+b", buffering=0) as file:
+            file.write(_LENGTH.pack(len(data)) + data)
 
     @property
     def texts(self) -> list[str]:
         """All that has been added."""
-        if self._page is None:
+        page = b""
+        with muted(), contextlib.suppress(OSError), Path(self.path or os.devnull).open("rb", buffering=0) as file:
+            page = file.read(_SIZE) or b""
+        if len(page) < _LENGTH.size:
             return []
-        (length,) = _LENGTH.unpack_from(self._page)
-        data = self._page[_LENGTH.size : _LENGTH.size + length]
+        (length,) = _LENGTH.unpack_from(page)
+        data = page[_LENGTH.size : _LENGTH.size + length]
         return data.decode("utf-8", "replace").split(_BETWEEN) if data else []
 
     def close(self) -> None:
         """What is on it is known."""
-        if self._page is not None:
-            self._page.close()
         if self._descriptor >= 0:
             os.close(self._descriptor)
             with contextlib.suppress(OSError):  # of memory, that was it
