@@ -68,12 +68,30 @@ def pytest_configure(config: pytest.Config) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     config.addinivalue_line("markers", "slow: takes minutes; runs only when asked for, with -m slow")
+    config.addinivalue_line("markers", "sampled(count): so many of its parameters, evenly spread; the others are slow")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    _sample(items)
     if "slow" in str(config.option.markexpr):
         return
     left_out = [item for item in items if item.get_closest_marker("slow") is not None]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
+
+
+def _sample(items: list[pytest.Item]) -> None:
+    """Of a test with many parameters a sample runs always, and the others with the slow ones."""
+    found: dict[tuple[str, str], list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("sampled") is not None and item.get_closest_marker("slow") is None:
+            found.setdefault((str(item.path), getattr(item, "originalname", item.name)), []).append(item)
+    for group in found.values():
+        marker = group[0].get_closest_marker("sampled")
+        count = min(int(marker.args[0]), len(group)) if marker is not None else len(group)
+        chosen = {at * len(group) // count for at in range(count)}
+        for at, item in enumerate(group):
+            if at not in chosen:
+                item.add_marker(pytest.mark.slow)

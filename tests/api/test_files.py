@@ -76,6 +76,7 @@ CALLS = """
 """
 
 
+@pytest.mark.sampled(2)
 def test_a_function_finds_its_files_as_it_did_and_writes_to_copies(bench: Bench) -> None:
     (bench.folder / "prompt.txt").write_text("You are a clerk", encoding="utf-8")
     runs = Runs(bench, CALLS)
@@ -184,6 +185,7 @@ DATABASE = """
 """
 
 
+@pytest.mark.sampled(1)
 def test_a_function_finds_its_database_as_it_did(bench: Bench) -> None:
     runs = Runs(bench, DATABASE)
     assert len(runs.ids) == 3
@@ -218,6 +220,7 @@ OLDER = """
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("use", ["db", "cursor"])
 @pytest.mark.parametrize("journal", ["WAL", "DELETE"])
 def test_a_connection_from_before_the_run_finds_what_it_found(bench: Bench, use: str, journal: str) -> None:
@@ -275,6 +278,7 @@ AT_ONCE = """
 """
 
 
+@pytest.mark.sampled(1)
 def test_what_another_run_changes_meanwhile_is_found_where_it_was_found(bench: Bench) -> None:
     runs = Runs(bench, AT_ONCE)
     assert runs.done.stdout == (

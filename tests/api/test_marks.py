@@ -565,6 +565,7 @@ def test_a_killed_run_has_its_marks_until_then(bench: Bench) -> None:
     assert run.verify().document["drifts"] == {}
 
 
+@pytest.mark.slow
 def test_marks_are_kept_while_a_run_is_explored(bench: Bench) -> None:
     program = """
         import threading, time

@@ -220,6 +220,7 @@ TYPED = """
 """
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("way", [["agent.py", "Oslo"], ["-m", "agent", "Oslo"], ["-m", "pkg.agent", "Oslo"]])
 def test_arguments_come_back_in_their_types(bench: Bench, way: list[str]) -> None:
     (bench.folder / "pkg").mkdir()
@@ -406,6 +407,7 @@ def test_a_generator_is_a_run_while_it_is_asked(bench: Bench) -> None:
     }
 
 
+@pytest.mark.slow
 def test_a_generator_that_asks_for_something_else_diverges(bench: Bench) -> None:
     with ModelServer(lambda _: Say("yes")) as server:
         bench.run(bench.write(GENERATORS), env=settings(server))

@@ -417,6 +417,7 @@ def test_no_secret_of_the_environment_is_in_a_branch(bench: Bench) -> None:
     assert Path(branch.path).stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("old", "new", "asked"),
     [

@@ -11,11 +11,6 @@ from tests.branch.test_fork import fork, made, verified
 from tests.runs import PROGRAMS, Bench, settings
 
 FORMATS = ("chat", "responses", "messages", "gemini", "converse")
-MODES = [
-    pytest.param(form, how, marks=() if (at + (how == "stream")) % 2 else pytest.mark.slow)
-    for at, form in enumerate(FORMATS)
-    for how in ("whole", "stream")
-]
 
 
 def model(turn: Turn) -> Reply:
@@ -26,7 +21,9 @@ def model(turn: Turn) -> Reply:
     return Say(f"I have heard: {' and '.join(results)}. That is all there is.")
 
 
-@pytest.mark.parametrize(("form", "how"), MODES)
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("how", ["whole", "stream"])
+@pytest.mark.parametrize("form", FORMATS)
 def test_another_answer_and_another_result(bench: Bench, form: str, how: str) -> None:
     (bench.folder / "answer.txt").write_text('Let me see.\n\n@call lookup\n{"city": "Rome"}\n')
     (bench.folder / "result.txt").write_text('{"city": "Bergen", "hour": 3}')

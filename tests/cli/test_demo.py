@@ -37,6 +37,7 @@ def test_it_tells_its_story_in_order(played: tuple[Desk, str]) -> None:
     assert max(map(len, told.splitlines())) <= 100
 
 
+@pytest.mark.slow
 def test_it_fits_a_narrow_terminal(tmp_path: Path) -> None:
     pytest.importorskip("openai")
     status, screen = Desk(tmp_path).at_terminal("demo", "d", env={"COLUMNS": "80"})

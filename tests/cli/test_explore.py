@@ -195,6 +195,7 @@ def test_a_lost_update_between_two_threads_is_found(bench: Bench) -> None:
     assert again.replay().stdout in (b"left 80\n", b"left 90\n")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("runs", [(8, 1), pytest.param((25, 2), marks=pytest.mark.slow)], ids=["8 orders", "50 orders"])
 def test_without_a_race_no_order_is_found_to_matter(bench: Bench, runs: tuple[int, int]) -> None:
     run = recorded(bench, NO_RACE)
@@ -223,6 +224,7 @@ def test_an_order_that_changes_a_prompt_is_kept_up_to_what_the_tape_does_not_hol
     assert verified.boundaries == (3, 3, 3)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", ["0", "1"])
 def test_such_a_tape_replays_to_its_end_also_when_others_were_in_the_midst_of_an_answer(
     bench: Bench, seed: str
@@ -266,6 +268,7 @@ def test_an_answer_that_the_tape_does_not_hold_is_no_finding(bench: Bench) -> No
     assert found["same"] + found["lost"] == found["tried"]
 
 
+@pytest.mark.slow
 def test_the_same_seed_tries_the_same_orders(bench: Bench) -> None:
     run = recorded(bench, NO_RACE)
     one, other = (explored(bench, run, "--runs", "6", "--seed", "5", status=0) for _ in range(2))

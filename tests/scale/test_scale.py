@@ -26,6 +26,7 @@ def case(request: pytest.FixtureRequest) -> Case:
     return CASES[name]
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("case", _SAMPLE, indirect=True)
 def test_a_recording_under_strain(case: Case, tmp_path: Path) -> None:
     row = case(tmp_path / "case", SHORT)

@@ -30,6 +30,7 @@ def asked(exchange: dict[str, dict[str, str]]) -> dict[str, str]:
     }
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("provider", "through"),
     [

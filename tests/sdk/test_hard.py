@@ -51,6 +51,7 @@ def test_two_hundred_steps_tasks_threads_clocks_chance_and_trouble_verify(bench:
     recorded(bench, 200).reproduced()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("time", range(3))
 def test_the_same_with_a_short_history_verifies_each_time(bench: Bench, time: int) -> None:
     recorded(bench, 5).reproduced()

@@ -8,6 +8,7 @@ from tests.runs import PROGRAMS, Bench
 from tests.sdk.wire import Wire
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     "program",
     [

@@ -132,6 +132,7 @@ def program(body: str) -> str:
     """
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("way", STARTS)
 def test_a_child_answers_in_replay_and_is_not_started(bench: Bench, tool: Path, way: str) -> None:
     run = bench.record(program(STARTS[way]), env=ALONE)
@@ -157,6 +158,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("way", LOOP)
 def test_a_child_of_a_loop_answers_in_replay_and_is_not_started(bench: Bench, tool: Path, way: str) -> None:
     run = bench.record(on_loop(LOOP[way]), env=ALONE)

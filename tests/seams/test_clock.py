@@ -99,6 +99,7 @@ def test_without_us_the_same_errors_and_types_come_from_the_clock(bench: Bench) 
     run.verified()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "body",
     [

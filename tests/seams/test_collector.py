@@ -173,6 +173,7 @@ def collections(run: Run) -> int:
     return sum(len(lane.collected) for lane in run.tape.lanes.values())
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_garbage_is_collected_where_it_was(bench: Bench, name: str) -> None:
     run = recorded(bench, PROGRAMS[name])
@@ -180,6 +181,7 @@ def test_garbage_is_collected_where_it_was(bench: Bench, name: str) -> None:
     run.reproduced()
 
 
+@pytest.mark.slow
 def test_clients_of_an_sdk_that_are_not_closed(bench: Bench) -> None:
     """When one of these is collected, its finalizer starts a task that closes it."""
     program = """
@@ -282,6 +284,7 @@ def test_what_the_backstop_collects_is_in_no_lane(bench: Bench) -> None:
     run.reproduced()
 
 
+@pytest.mark.slow
 def test_a_long_stretch_without_a_boundary_takes_no_more_memory(bench: Bench) -> None:
     program = """
         import os

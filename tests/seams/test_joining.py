@@ -103,6 +103,7 @@ def recorded(bench: Bench, body: str, worker: str = WORKER) -> Run:
     return run
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("way", WAYS)
 def test_a_python_joins_the_run_however_it_is_started(bench: Bench, way: str) -> None:
     count, body = WAYS[way]
@@ -170,6 +171,7 @@ sys.exit(int(sys.argv[1]))
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("env", ["None", "os.environ | {'A': 'b'}", "{'PYTHONHASHSEED': '7', 'X': 'y'}", "{}"])
 def test_it_sees_what_it_would_have_seen(bench: Bench, env: str) -> None:
     (bench.folder / "worker.py").write_text(ENVIRONMENT, encoding="utf-8")

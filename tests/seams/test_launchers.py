@@ -65,6 +65,7 @@ def set_up(bench: Bench) -> None:
     (bench.folder / "activate").write_text(f"PATH={Path(sys.executable).parent}:$PATH\n", encoding="utf-8")
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("way", WAYS)
 def test_a_python_joins_from_behind_other_programs(bench: Bench, way: str) -> None:
     set_up(bench)
@@ -95,6 +96,7 @@ NOT = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("way", NOT)
 def test_one_that_cannot_join_is_told_and_runs_as_ever(bench: Bench, way: str) -> None:
     set_up(bench)
@@ -160,6 +162,7 @@ def in_project(bench: Bench) -> dict[str, str]:
     return {"UV_PYTHON_DOWNLOADS": "never", "UV_NO_CONFIG": "1"}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.skipif(UV is None, reason="no uv beside this Python")
 @pytest.mark.parametrize("way", UV_WAYS)
 def test_uv_run_starts_what_joins(bench: Bench, way: str) -> None:

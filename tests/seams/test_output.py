@@ -74,6 +74,7 @@ ENDINGS = {
 }
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_program_ends_as_it_did(bench: Bench, ending: str) -> None:
     program = f"""
@@ -104,6 +105,7 @@ WAITS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", WAITS)
 def test_an_end_while_another_waits_for_a_model(bench: Bench, name: str) -> None:
     """Its answer never came: in replay the other waits for it, too, until the end comes."""

@@ -300,6 +300,7 @@ FRESH = ("map", "an exception of a worker", "a pool", "processes, queues and an 
 """What is tried where a process begins afresh, and so gets all that it is to do as a pickle."""
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("name", "method"),
     [

@@ -191,6 +191,7 @@ def bench(either: Bench) -> Bench:
     return either
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_sees_its_files_as_they_were_and_changes_none(bench: Bench, name: str) -> None:
     prepare(bench.folder)
@@ -225,6 +226,7 @@ def prepare(folder: Path) -> None:
     (folder / "kept" / "c.txt").write_text("kept", encoding="utf-8")
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "write",
     [
@@ -255,6 +257,7 @@ def test_what_would_change_a_file_past_the_redirection_is_refused(either: Bench,
         assert "mine" in json.dumps(verified.divergences)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_each_process_of_a_run_has_copies_of_its_own(either: Bench, method: str) -> None:
     program = f"""

@@ -129,6 +129,7 @@ def thread(library: str, *, daemon: bool = False) -> str:
     return THREAD.format(library=library.rsplit(maxsplit=1)[-1], program=POSTS[library], daemon=daemon)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("library", POSTS)
 def test_a_thread_that_posts_on_a_timer_is_beside_the_run(
     bench: Bench, model: Wire, telemetry: Telemetry, library: str
@@ -148,6 +149,7 @@ def test_a_thread_that_posts_on_a_timer_is_beside_the_run(
     assert len(telemetry.requests) == 3
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("otherwise", ["more", "fewer"])
 @pytest.mark.parametrize("library", ["httpx", "requests", "aiohttp"])
 def test_it_may_post_as_often_as_it_likes_in_a_replay(
@@ -169,6 +171,7 @@ def test_ten_of_ten(bench: Bench, model: Wire, telemetry: Telemetry) -> None:
     assert len(telemetry.requests) == 3
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("library", "path"),
     [
@@ -192,6 +195,7 @@ def test_what_came_of_it_does_not_matter(
     assert len(telemetry.requests) == before
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("library", POSTS)
 def test_nor_that_nobody_listens(bench: Bench, model: Wire, library: str) -> None:
     with Telemetry() as gone:

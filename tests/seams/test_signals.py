@@ -129,6 +129,7 @@ def test_a_handler_that_goes_on_is_called_where_it_was(bench: Bench, name: str) 
     run.reproduced()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ENDED)
 def test_a_signal_that_ends_a_call_ends_it_again(bench: Bench, name: str) -> None:
     program, number, status = ENDED[name]
@@ -196,6 +197,7 @@ SENT = {
 NOWHERE = {"OPENAI_BASE_URL": "http://127.0.0.1:9"}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", SENT)
 def test_what_a_program_sends_comes_where_it_came(bench: Bench, name: str) -> None:
     handlers = "signal.signal(signal.SIGUSR1, tell)\nsignal.signal(signal.SIGWINCH, tell)\n"

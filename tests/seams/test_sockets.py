@@ -302,6 +302,7 @@ def test_http_of_the_standard_library_comes_back(bench: Bench, program: str) -> 
     run.reproduced()
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "program",
     [LINES, FAILS, WAITS, DATAGRAMS, STREAMS, LOOP],

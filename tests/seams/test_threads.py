@@ -175,6 +175,7 @@ def policy(turn: Turn) -> Reply:
     return SlowFirstByte(Say(f"answer {turn.index} to {turn.prompt}"), (turn.index * 5 % 7) * 0.002)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_order_of_threads_comes_back(bench: Bench, name: str) -> None:
     lines = PROGRAMS[name].strip("\n").splitlines()

@@ -183,6 +183,7 @@ class Talker(Address):
         self._thread.join()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("program", EVERY.values(), ids=EVERY)
 def test_messages_come_back(bench: Bench, program: str) -> None:
     with Talker() as server:
@@ -196,6 +197,7 @@ def test_messages_come_back(bench: Bench, program: str) -> None:
         assert again.heard == []
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "program", [WEBSOCKETS, SYNC, AIOHTTP, HTTPX2], ids=["websockets", "sync", "aiohttp", "httpx2"]
 )
