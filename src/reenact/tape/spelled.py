@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple, Protocol
 from zlib import crc32
@@ -22,6 +23,8 @@ _STRING: Final = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"(\s*:)?')
 _LETTER: Final = re.compile(rb"\\u[dD][89abAB]..\\u....|\\u....|\\.|[\x00-\x7f]|[\xc0-\xff][\x80-\xbf]*", re.DOTALL)
 _MEMBER: Final = re.compile(rb'"([^"\\]+)"\s*:\s*"([^"\\]*+(?:\\.[^"\\]*+)*+)"')
 _OF_NAME: Final = rb'"%s"\s*:\s*"([^"\\]*+(?:\\.[^"\\]*+)*+)"'
+_BEGUN: Final = re.compile(rb'"[^"\\]+": ?"')
+_SPREAD: Final = (b'" :', b":  ", b":\t", b":\n", b":\r")  # JSON with more space around colons than others write
 _NUMBER: Final = re.compile(rb'ndex"\s*:\s*(\d+)')
 _UNUSUAL: Final = re.compile(rb"\\u00[2-7]|\\/")
 _INDEX: Final = "ndex"  # how the names end of what says which of several texts a piece is of
@@ -145,17 +148,29 @@ def _may_spell(together: bytes, cleaner: Cleaner) -> bool:
     Of several texts that come at once, and of letters that are written by their number, this cannot tell.
     """
     numbers = [*map(int, _NUMBER.findall(together))]
-    if numbers != sorted(numbers) or _UNUSUAL.search(together) is not None:
+    if numbers != sorted(numbers) or (b"\\" in together and _UNUSUAL.search(together) is not None):
         return True
-    varying: dict[bytes, int] = {}
-    for name, _ in set(_MEMBER.findall(together)):
-        varying[name] = varying.get(name, 0) + 1
-    for name in (name for name, times in varying.items() if times > 1):
+    for name in _varying(together):
         whole = b"".join(re.findall(_OF_NAME % re.escape(name), together))
         cleaner.discover(whole)
         if cleaner.clean(whole) != whole:
             return True
     return False
+
+
+def _varying(together: bytes) -> Iterator[bytes]:
+    """The names of members that are not the same text wherever they stand."""
+    if any(unusual in together for unusual in _SPREAD):
+        values: dict[bytes, int] = {}
+        for name, _ in set(_MEMBER.findall(together)):
+            values[name] = values.get(name, 0) + 1
+        yield from (name for name, times in values.items() if times > 1)
+        return
+    for before, times in Counter(_BEGUN.findall(together)).items():
+        first = together.index(before)
+        end = together.find(b'"', first + len(before)) + 1
+        if times > 1 and together.count(together[first:end]) != times:
+            yield before[1:].partition(b'"')[0]
 
 
 def _texts(stream: bytes, events: list[_Event]) -> dict[str, list[_Piece]]:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final, Protocol
+from operator import attrgetter
+from typing import Any, Final, Protocol
 
 import msgspec
 
@@ -16,6 +17,7 @@ from reenact.tape.event import LAST, Again, AnyRecord, Began, Changed, Content, 
 
 Clean = Callable[[bytes], bytes]
 Key = int | tuple[object, ...]
+Pieces = dict[Key, list[int]]
 
 _CHUNK, _HEAD = PartKind.CHUNK, PartKind.HEAD
 _IN_PIECES: Final = frozenset({Kind.STDIN, Kind.PIPE, Kind.SOCKET})
@@ -57,16 +59,22 @@ class Streams:
         self._before: dict[Key, bytes] = {}  # the end of each, as it was
         self.torn = False  # there is a secret in what had been written before it was seen
 
-    def cleaned(self, records: Sequence[AnyRecord], vault: Cleaner) -> Sequence[AnyRecord]:
-        """The records with the texts that they are the pieces of cleaned; the same ones if nothing was in these."""
+    def cleaned(
+        self, records: Sequence[AnyRecord], vault: Cleaner, found: tuple[Pieces, set[Key]] | None = None
+    ) -> Sequence[AnyRecord]:
+        """The records with the texts that they are the pieces of cleaned; the same ones if nothing was in these.
+
+        `found` is what `pieces` has given for them.
+        """
         changed: dict[int, AnyRecord] = {}
-        pieces, over = self._pieces(records)
+        pieces, over = found or self.pieces(records)
         for key, places in pieces.items():
             if len(places) == 1 and key in over and key not in self._before and key not in self._heads:
                 continue  # it is cleaned as it stands
-            parts = [_data(records[at]) for at in places]
+            data = _data if type(key) is not int else _data_of_part
+            parts = [data(records[at]) for at in places]
             news = self._cleaned(key, parts, vault, goes_on=key not in over and not self._over)
-            for at, old, new in zip(places, parts, news, strict=True):
+            for at, old, new in zip(places, parts, news, strict=True) if news is not parts else ():
                 if old != new:
                     changed[at] = _with(records[at], new)
         for key in over:
@@ -77,13 +85,18 @@ class Streams:
             self._before.pop(key, None)
         return [changed.get(at, record) for at, record in enumerate(records)] if changed else records
 
-    def _pieces(self, records: Sequence[AnyRecord]) -> tuple[dict[Key, list[int]], set[Key]]:
-        """Where the pieces of each text stand, by what it is: of an answer the number of its event; and what ends."""
+    def pieces(self, records: Sequence[AnyRecord]) -> tuple[Pieces, set[Key]]:
+        """Where the pieces of each text stand, by what it is: of an answer the number of its event; and what ends.
+
+        To be asked once of the next records.
+        """
         pieces: dict[Key, list[int]] = {}
         over: set[Key] = set()
         for at, record in enumerate(records):
             sort, key = type(record), None
-            if sort is Part:
+            if sort is Part and record.kind == _CHUNK:  # type: ignore[union-attr]
+                key = record.event  # type: ignore[union-attr]
+            elif sort is Part:
                 key = self._of_part(record, over)  # type: ignore[arg-type]  # that is what it is
             elif sort is Wrote:
                 key = "wrote", record.lane, record.stream  # type: ignore[union-attr]
@@ -94,8 +107,6 @@ class Streams:
         return pieces, over
 
     def _of_part(self, part: Part, over: set[Key]) -> Key | None:
-        if part.kind == _CHUNK:
-            return part.event
         if part.kind == _HEAD:
             if answer.is_special(part.data):
                 self._heads[part.event] = part.data
@@ -151,6 +162,9 @@ def _data(record: AnyRecord) -> bytes:
         case Part(data=data) | Wrote(data=data):
             return data
     raise TypeError(type(record).__name__)
+
+
+_data_of_part: Final[Callable[[Any], bytes]] = attrgetter("data")
 
 
 def _with(record: AnyRecord, data: bytes) -> AnyRecord:

@@ -254,9 +254,16 @@ class Vault:
     def _kept(self, records: Sequence[AnyRecord], raw: bytes, *, whole: bool = True) -> Sequence[AnyRecord]:
         """The records without secrets: the same ones where there are none. `raw` is what is looked through of them."""
         self.learn_environment(os.environ)
-        self.look_through(records, raw)
+        found = self._streams.pieces(records)
+        together = {at for places in found[0].values() if len(places) > 1 for at in places}
+        if together:  # they are looked through as what they are the pieces of
+            alone = [record for at, record in enumerate(records) if at not in together]
+            raw = encode(alone)
+            self.look_through(alone, raw)
+        else:
+            self.look_through(records, raw)
         self._wrote = True
-        joined = self._streams.cleaned(records, self)
+        joined = self._streams.cleaned(records, self, found)
         self._tell_of_torn()
         if joined is records and len(self._told) == self._written and whole and not self.holds(raw):
             return records
