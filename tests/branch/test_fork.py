@@ -140,7 +140,8 @@ def verified(run: Run) -> Run:
     return run
 
 
-def test_a_step_that_is_asked_again_costs_nothing_before_it(bench: Bench) -> None:
+def test_a_step_that_is_asked_again_costs_nothing_before_it(either: Bench) -> None:
+    bench = either
     with ModelServer(Counting()) as server:
         parent = bench.record(CHAT.format(steps=6), env=settings(server))
         before, asked = parent.path.read_bytes(), len(server.requests)
@@ -397,6 +398,7 @@ def test_a_branch_holds_only_what_is_new(bench: Bench) -> None:
     [
         (("--step", "9"), b"has no step 9: it has 2"),
         ((), b"say from which step"),
+        (("--code", "--step", "1"), b"takes no step"),
         (("--step", "1"), b"models would be asked"),
     ],
 )

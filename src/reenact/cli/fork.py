@@ -64,7 +64,7 @@ def command(run: str, store_dir: str | None, **given: Any) -> None:
 
     \b
     reenact fork last --step 3 --live
-    reenact fork agent-7f3a@3 --response answer.json --from-tape 'tool:*'
+    reenact fork agent-7f3a@3 --response answer.txt --from-tape 'tool:*'
     reenact fork last --step 3 --n 8 --live-endpoint http://localhost:11434/v1
     reenact fork last --code --live
     """  # noqa: D301  \b tells click not to wrap
@@ -79,6 +79,8 @@ def command(run: str, store_dir: str | None, **given: Any) -> None:
     store = options.open_store(store_dir)
     recording = read(store.resolve(run))
     settings = Settings.of_run(forking.check(recording).cwd)
+    if asked.code and (step is not None or asked.ways):
+        raise UsageError("--code finds by itself where the program does something else: it takes no step, and no edit")
     point, tail = _changed(recording, settings) if asked.code else _point(recording, step, asked)
     own, key = settings.tail, _key(asked.key_env)
     tail = msgspec.structs.replace(
@@ -121,6 +123,11 @@ class _Asked:
     name: str
     quiet: bool
 
+    @property
+    def ways(self) -> int:
+        """In how many ways the step is edited."""
+        return sum((self.response is not None, self.edit, bool(self.results), self.context is not None))
+
 
 def _point(recording: Recording, step: int | None, asked: _Asked) -> tuple[Point, Tail]:
     """Where the branch leaves, and what is other in its requests from there on."""
@@ -136,8 +143,7 @@ def _point(recording: Recording, step: int | None, asked: _Asked) -> tuple[Point
         raise UsageError(f"{recording.path.stem} has no step {step}: it has {len(steps)}")
     one = steps[step - 1]
     event = recording.events[one.attempts[-1]]
-    ways = [asked.response is not None, asked.edit, bool(asked.results), asked.context is not None]
-    if sum(ways) > 1:
+    if asked.ways > 1:
         raise UsageError(
             "an answer, results of tools and a context are of different moments: edit one of them in a fork"
         )

@@ -26,6 +26,7 @@ Count = Callable[[Recording], Mapping[str, int]]
 _PATIENCE = 2.0  # seconds for which a tape that is to be closed is waited for while others read it
 # EXTRA: that its log is gone has to be so after a loss of power, too
 _SYNCS = "PRAGMA synchronous = EXTRA"
+_SMALL_PAGE = 512  # bytes: a branch may hold little news, and SQLite takes a page at least for each table
 _LARGE_BYTES = 64 * 1024 * 1024  # a tape beyond this is packed less closely: somebody waits for it
 
 
@@ -164,6 +165,8 @@ def _without_log(db: sqlite3.Connection) -> None:
 def _write(path: Path, recording: Recording, batches: Iterable[list[ev.AnyRecord]], *, large: bool) -> None:
     """A closed tape, but for its seal, in a file that nobody else knows of yet."""
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        if recording.branch is not None:
+            db.execute(f"PRAGMA page_size = {_SMALL_PAGE}")
         db.execute("PRAGMA journal_mode = OFF")
         db.execute("PRAGMA synchronous = OFF")
         schema.begin(db)
