@@ -256,7 +256,7 @@ def test_what_is_no_pattern_is_refused(pattern: str) -> None:
 
 def test_persons_are_found_by_form_and_check_digit() -> None:
     found = Contents(pii=True)
-    text = b"bob@example.org, +49 30 901820, 4111 1111 1111 1111, 4111 1111 1111 1112, DE89 3704 0044 0532 0130 00."
+    text = b"bob@example.org, +49 30 901820, 4111 1111 1111 1111, 4111 1111 1111 1112, 1795432189000000003, DE89 3704 0044 0532 0130 00."
     assert set(found(text)) == {
         b"bob@example.org", b"+49 30 901820", b"4111 1111 1111 1111", b"DE89 3704 0044 0532 0130 00",
     }  # fmt: skip
