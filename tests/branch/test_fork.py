@@ -219,6 +219,40 @@ def test_nothing_is_done_to_the_world_that_nobody_has_allowed(bench: Bench) -> N
         assert f"reenact: {label}" in told, "and after"
 
 
+def test_what_starts_unseen_or_needs_no_connection_is_refused_too(bench: Bench) -> None:
+    program = (
+        CHAT.format(steps=1)
+        + """
+    import os, socket
+
+    def fork():
+        pid = os.fork()
+        if not pid:
+            os._exit(0)
+        os.waitpid(pid, 0)
+
+    def post():
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sending:
+            sending.sendto(b"counted", ("127.0.0.1", 9))
+
+    for act in (fork, lambda: os.posix_spawn("/bin/true", ["true"], {}), post):
+        try:
+            act()
+            print("done")
+        except PermissionError as error:
+            print(error)
+"""
+    )
+    with ModelServer(Counting()) as server:
+        parent = bench.record(program, env=settings(server))
+        branch = verified(made(bench, fork(bench, "last@1", server=server)))
+    assert parent.text.splitlines()[1:] == ["done"] * 3
+    refused = [line.split()[4] for line in branch.text.splitlines()[1:]]
+    assert refused[0] == "process:os.fork"
+    assert refused[1].startswith("process:")
+    assert refused[2] == "connect:messages"
+
+
 def test_what_is_allowed_is_done(bench: Bench) -> None:
     _, branch, _, seen = effects(bench, "--allow", "http:127.0.0.1", "--allow", "tool:refund")
     assert branch.text.splitlines()[0] == '{"refunded": 20}'

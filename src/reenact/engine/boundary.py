@@ -132,6 +132,12 @@ class Boundary:
                 if left:
                     yield lane, kind, place, len(left)
 
+    def awaits(self, lane: str, name: str) -> bool:
+        """Whether what the tape holds next of the lane is called so."""
+        log = self._plan.prefix.lanes.get(lane) if self._plan.prefix is not None else None
+        at = self._next.get(lane, 0)
+        return log is not None and at < len(log.events) and log.events[at].name == name
+
     def held(self, lane: str, stream: int) -> int:
         """How many bytes of output the tape holds beyond what the lane has written so far."""
         log = self._plan.prefix.lanes.get(lane) if self._plan.prefix is not None else None

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from urllib.parse import urlsplit
 
-from reenact.engine.call import Call
+from reenact.engine.call import Call, Headers, headers_of
 from reenact.launch.tail import Tail
 from reenact.providers.route import place_of
 from reenact.tape.event import Kind
@@ -22,11 +22,11 @@ from reenact.tape.reader import Event, Recording
 REFUSED = "reenact refused {label} in a branch: nobody has allowed it (reenact fork --allow '{label}')"
 _READING = ("GET", "HEAD", "OPTIONS")
 _COMMAND = re.compile(r"`(.*)`", re.DOTALL)
-_CONNECT = re.compile(r"connect to (\S+)")
+_CONNECT = re.compile(r"(?:connect to|messages (?:with|at)) (\S+)|messages without a connection")
 _ANSWERABLE = (Kind.TOOL, Kind.HTTP)
 
 
-def labels_of(kind: Kind, name: str) -> list[str]:
+def labels_of(kind: Kind, name: str, headers: Headers = ()) -> list[str]:
     """The labels of a call that is a hazard, the one to tell first; empty where it is none.
 
     `name` is as on tape. Models are not known by it alone, see `Hazards`.
@@ -40,13 +40,14 @@ def labels_of(kind: Kind, name: str) -> list[str]:
             return [f"process:{command[1] if command is not None else name}"] if starts else []
         case Kind.HTTP:
             method, _, url = name.partition(" ")
-            if method in _READING or place_of(method, url) is not None:
+            talks = any(name.lower() == "upgrade" for name, _ in headers)  # a WebSocket, which says what it likes
+            if (method in _READING and not talks) or place_of(method, url) is not None:
                 return []
             host = urlsplit(url).hostname or ""
             return [f"http:{method} {url.partition('?')[0]}", f"http:{host}"]
         case Kind.SOCKET | Kind.CONNECT:
             found = _CONNECT.match(name)
-            return [f"connect:{found[1]}"] if found is not None else []
+            return [f"connect:{found[1] or 'messages'}"] if found is not None else []
         case _:
             return []
 
@@ -64,7 +65,7 @@ class Hazards:
 
     def __call__(self, call: Call) -> Event | OSError | None:
         """What is to be done about a call, as `engine.ahead` wants it."""
-        labels = self._labels(call.kind, call.name)
+        labels = self._labels(call)
         if not labels:
             return None
         found = self._on_tape(call) if matches(labels, self._tail.from_tape) else None
@@ -78,9 +79,9 @@ class Hazards:
         self.met[labels[0]] = done, given, refused + 1
         return PermissionError(errno.EPERM, REFUSED.format(label=labels[0]))
 
-    def _labels(self, kind: Kind, name: str) -> list[str]:
-        labels = labels_of(kind, name)
-        asks_model = kind is Kind.SOCKET and labels and labels[0].removeprefix("connect:") in self._models
+    def _labels(self, call: Call) -> list[str]:
+        labels = labels_of(call.kind, call.name, call.headers)
+        asks_model = call.kind is Kind.SOCKET and labels and labels[0].removeprefix("connect:") in self._models
         return [] if asks_model else labels
 
     def _on_tape(self, call: Call) -> Event | None:
@@ -99,14 +100,14 @@ def expected(parent: Recording, after: int) -> Iterator[tuple[str, Event]]:
     models = set(model_hosts(parent))
     over = parent.events[after].at if parent.events else 0
     for event in parent.events:
-        labels = labels_of(event.kind, event.name)
+        labels = labels_of(event.kind, event.name, headers_of(event.head) if event.kind is Kind.HTTP else ())
         if labels and event.at > over and labels[0].removeprefix("connect:") not in models:
             yield labels[0], event
 
 
 def fate(label: str, event: Event, tail: Tail) -> str:
     """What would become of a hazard on the parent's tape if the branch came to it, in a word or two."""
-    labels = labels_of(event.kind, event.name) or [label]
+    labels = labels_of(event.kind, event.name, headers_of(event.head) if event.kind is Kind.HTTP else ()) or [label]
     if matches(labels, tail.from_tape) and event.kind in _ANSWERABLE:
         return "from tape"
     return "allowed" if matches(labels, tail.allow) else "refused"

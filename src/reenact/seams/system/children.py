@@ -21,6 +21,7 @@ from reenact import _real
 from reenact.engine import failure
 from reenact.engine.call import Call
 from reenact.engine.crossing import Answer, Crossing
+from reenact.engine.divergence import Datum, Divergence, What
 from reenact.engine.lane import Lane, current, get_lane, muted
 from reenact.engine.session import Session
 from reenact.errors import DivergenceError
@@ -98,6 +99,7 @@ def _untaped(real: Callable[..., Any], whose: int, replay: str) -> Callable[...,
         if lane is None or lane.session is None:
             return real(*args, **options)
         name = shown(args[whose], lane.session.vault.clean_text)
+        unwatched(lane, name)
         if lane.session.plan.prefix is not None:
             Crossing.begin(lane, Call(Kind.PROCESS, f"start `{name}`"), revive)
             raise DivergenceError(f"{replay} starts no child process")
@@ -106,6 +108,21 @@ def _untaped(real: Callable[..., Any], whose: int, replay: str) -> Callable[...,
 
     start.__name__ = start.__qualname__ = real.__name__
     return start
+
+
+def unwatched(lane: Lane, what: str) -> None:
+    """In a branch: a process is about to start of which nobody sees what it does. It is a hazard like any.
+
+    Raises:
+        OSError: it is refused.
+        DivergenceError: the branch is not live, and it would do again what it did.
+    """
+    session, call = lane.session, Call(Kind.PROCESS, f"start `{what}`")
+    assert session is not None  # noqa: S101  callers have asked
+    if session.boundary.awaits(lane.path, call.name) or (session.guard is not None and session.live):
+        Crossing.begin(lane, call, revive).pull(lambda: Answer(PartKind.VALUE, b""))
+    elif session.guard is not None:
+        session.diverge(Divergence(What.EXTRA, lane.path, actual=Datum("process", call.name)))
 
 
 class Children:

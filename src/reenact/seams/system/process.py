@@ -16,6 +16,7 @@ from reenact.engine.crossing import Answer, Crossing
 from reenact.engine.lane import current, get_lane
 from reenact.engine.session import Session
 from reenact.seams.patch import Patches
+from reenact.seams.system.children import unwatched
 from reenact.tape.event import DrawKind, Failed, Kind
 
 _leave = os._exit
@@ -64,6 +65,8 @@ def _fork(real: Callable[[], Any]) -> Callable[[], Any]:
 
     def fork() -> Any:
         lane = current()
+        if lane is not None and lane.session is not None:
+            unwatched(lane, f"os.{real.__name__}")
         if lane is not None and lane.session is not None and lane.session.recording:
             what = (
                 f"what os.{real.__name__} starts is not on tape, and happens again in a replay, closed off as that is"
