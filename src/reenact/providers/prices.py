@@ -1,7 +1,8 @@
-"""What tokens cost: list prices of models, in US dollars for a million tokens, as public tables had them on `SEEN`.
+"""What tokens cost: list prices of models, in US dollars for a million tokens, as known on `SEEN`.
 
-Prices change, and contracts differ: what is made of these is an estimate. A model that is not here has no price, which
-is not a price of nothing. A project names its own in `[tool.reenact.prices]`.
+Most are of public tables that agreed; prices change, and contracts differ: what is made of these is an estimate. A
+model that is not here has no price, which is not a price of nothing. A project names its own in
+`[tool.reenact.prices]`.
 """
 
 from __future__ import annotations
