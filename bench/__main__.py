@@ -7,16 +7,31 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench import acts, draw, exchange, machine, marks, record, replay, start, table, tape, variables, vault
+from bench import (
+    acts,
+    draw,
+    exchange,
+    fork,
+    machine,
+    marks,
+    record,
+    replay,
+    seek,
+    start,
+    table,
+    tape,
+    variables,
+    vault,
+)
 from bench.figure import Figure, Verdict
 from bench.scale import FULL, QUICK
 from bench.server import serving
 from reenact import _real
 
-PARTS = ("exchange", "draw", "acts", "marks", "variables", "vault", "record", "replay", "tape", "start")
+PARTS = ("exchange", "draw", "acts", "marks", "variables", "vault", "record", "replay", "fork", "seek", "tape", "start")
 
 
-def main() -> int:  # noqa: C901  one case for each part
+def main() -> int:  # noqa: C901, PLR0912  one case for each part
     """Measures; 1 when `--check` is asked for and a target is not met."""
     asked = _parser().parse_args()
     scale = QUICK if asked.quick else FULL
@@ -45,6 +60,10 @@ def main() -> int:  # noqa: C901  one case for each part
                     figures += record.measure(scale, url, folder)
                 case "replay":
                     figures += replay.measure(scale, url, folder)
+                case "fork":
+                    figures += fork.measure(scale, url, folder)
+                case "seek":
+                    figures += seek.measure(scale, url, folder)
                 case "tape":
                     found, where = tape.measure(scale, url, folder)
                     figures += found

@@ -19,8 +19,13 @@ class Scale:
     draw_times: int
     replays: tuple[int, ...]
     replay_times: int
+    forked: int  # steps of a run
+    branches: int
     tapes: tuple[int, ...]
     starts: int
+    seek_steps: int
+    seek_times: int
+    seeks: int
 
 
 FULL = Scale(
@@ -34,8 +39,13 @@ FULL = Scale(
     draw_times=6,
     replays=(50, 200),
     replay_times=6,
+    forked=200,
+    branches=100,
     tapes=(10, 50, 200, 1000),
     starts=25,
+    seek_steps=1000,
+    seek_times=1,
+    seeks=100,
 )
 
 QUICK = Scale(
@@ -49,6 +59,11 @@ QUICK = Scale(
     draw_times=1,
     replays=(10,),
     replay_times=2,
+    forked=10,
+    branches=4,
     tapes=(10, 50),
     starts=3,
+    seek_steps=60,
+    seek_times=1,
+    seeks=40,
 )

@@ -18,7 +18,8 @@ import msgspec
 import zstandard
 
 from fuzz.__main__ import WORDS
-from fuzz.targets import BETWEEN, CORPUS
+from fuzz.targets import BETWEEN, CORPUS, SECRET
+from reenact.debugger.dap.framing import framed
 from reenact.launch.manifest import Manifest, encode
 from reenact.tape import event as ev
 from reenact.tape.close import close
@@ -273,6 +274,34 @@ def _messages() -> dict[str, bytes]:
     }
 
 
+def _connections() -> dict[str, bytes]:
+    secret, ok = b"the key is " + SECRET, b"HTTP/1.1 200 OK\r\n"
+    packed = gzip.compress(secret, mtime=0)
+    events = _sse(
+        [{"choices": [{"index": 0, "delta": {"content": text}}]} for text in ("sk-proj-4b1c", "0d8e7f6a5b4c")]
+    )
+    packer, terms = zlib.compressobj(wbits=-15), b"server_max_window_bits=12"
+    said = [packer.compress(secret) + packer.flush(zlib.Z_SYNC_FLUSH) for _ in range(2)]
+    frames = b"".join(bytes((0xC1, len(one) - 4)) + one[:-4] for one in said)
+    accept = b"HTTP/1.1 101 Go\r\nsec-websocket-accept: x\r\nsec-websocket-extensions: permessage-deflate; "
+    masked = b"\x81\x82mask" + bytes((one ^ other for one, other in zip(b"hi", b"mask", strict=False)))
+    return {
+        "packed": masked
+        + BETWEEN
+        + ok
+        + b"content-encoding: gzip\r\ncontent-length: %d\r\n\r\n" % len(packed)
+        + packed,
+        "chunked": BETWEEN
+        + ok
+        + b"transfer-encoding: chunked\r\n\r\n8\r\nsk-proj-\r\n10\r\n4b1c0d8e7f6a5b4c\r\n0\r\n\r\n",
+        "spelled": BETWEEN + ok + b"content-type: text/event-stream\r\n\r\n" + events,
+        "messages": masked + BETWEEN + accept + terms + b"\r\n\r\n" + frames,
+        "fresh": BETWEEN + accept + b"server_no_context_takeover\r\n\r\n" + frames,
+        "begins-within": BETWEEN + ok + b"content-length: 40\r\n\r\nhello " + ok + ok,
+        "other": b"PASS secret" + BETWEEN + b"220 ready " + secret,
+    }
+
+
 def _run() -> list[ev.AnyRecord]:
     """A record of every sort that a reader looks into."""
     manifest = Manifest(
@@ -440,12 +469,14 @@ def _texts() -> dict[str, bytes]:
 
 
 _SEEDS: Final = {
+    "asked": lambda: {"session": _asked()},
     "difference": _differences,
     "encoding": _encodings,
     "exchange": _exchanges,
     "file": _files,
     "frames": _headers,
     "imported": _imported,
+    "connection": _connections,
     "messages": _messages,
     "records": _records,
     "settings": _settings,
@@ -483,6 +514,9 @@ def _words() -> bytes:
         "chunked",
         "transfer-encoding: ",
         "content-length: ",
+        "content-encoding: ",
+        "sec-websocket-accept: x",
+        "server_no_context_takeover",
     )
     of_imports = ("interactions:", '"log":', '"entries":', "!!binary |", "&a ", "*a", '"encoding": "base64"')
     texts = [
@@ -504,6 +538,24 @@ def _words() -> bytes:
 def _quoted(text: str) -> bytes:
     return b"".join(
         b"\\x%02x" % byte if byte < 32 or byte > 126 or byte in b'"\\' else bytes([byte]) for byte in text.encode()
+    )
+
+
+def _asked() -> bytes:
+    """What an editor says at first."""
+    source = {"path": "a.py"}
+    said: list[tuple[str, dict[str, Any]]] = [
+        ("initialize", {"adapterID": "reenact"}),
+        ("setBreakpoints", {"source": source, "breakpoints": [{"line": 3, "condition": "n", "hitCondition": "% 2"}]}),
+        ("breakpointLocations", {"source": source, "line": 1, "endLine": 9}),
+        ("attach", {}),
+        ("evaluate", {"expression": "n", "frameId": 1, "context": "repl"}),
+        ("cancel", {"requestId": 1}),
+        ("disconnect", {}),
+    ]
+    return b"".join(
+        framed(json.dumps({"seq": at, "type": "request", "command": command, "arguments": given}).encode())
+        for at, (command, given) in enumerate(said, 1)
     )
 
 

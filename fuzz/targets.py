@@ -14,15 +14,22 @@ from pathlib import Path
 from typing import Final
 from zlib import crc32
 
+import msgspec
+
+from reenact.debugger.dap.adapter import RunAdapter
+from reenact.debugger.dap.bodies import Body
+from reenact.debugger.dap.framing import Framing, FramingError
+from reenact.debugger.dap.messages import Request as Asking
+from reenact.debugger.dap.server import RefusedError, Server
 from reenact.engine import failure, normalize
 from reenact.engine.cause import explain
 from reenact.engine.diff import compare
 from reenact.engine.divergence import Divergence, Request, What
-from reenact.errors import ForeignError, TapeError, UsageError
+from reenact.errors import ForeignError, ReenactError, TapeError, UsageError
 from reenact.foreign import files as foreign
 from reenact.foreign import onto
 from reenact.launch.settings import Settings
-from reenact.providers import ModelCall, NotAModel, Unreadable, Wire, http1, news, read
+from reenact.providers import ModelCall, NotAModel, Unreadable, Wire, news, read
 from reenact.providers.encoding import dechunk, decode_content
 from reenact.providers.stream import stream_of
 from reenact.report import differences, document, origins, table, timeline
@@ -32,13 +39,18 @@ from reenact.report import run as runs
 from reenact.report import step as steps
 from reenact.report.speech import pretty
 from reenact.report.terminal import Paint, clip, columns, lines, plain, preview, wrapped
-from reenact.tape import reader
+from reenact.tape import answer, http1, reader
+from reenact.tape import event as ev
 from reenact.tape.check import State, check
 from reenact.tape.close import rows_of, summary_of
+from reenact.tape.inside import inside
 from reenact.tape.journal import GENESIS, Piece, link, unpack
 from reenact.tape.listing import listing
 from reenact.tape.reader import Recording
 from reenact.tape.store import Store
+from reenact.tape.streams import Streams
+from reenact.tape.vault import Vault
+from reenact.tape.websocket import Sent, said_in
 from reenact.tape.whole import whole
 from reenact.trajectory import trajectory
 from reenact.trajectory.compare import Side, compared
@@ -51,6 +63,9 @@ Target = Callable[[bytes], None]
 
 BETWEEN: Final = b"\n====\n"
 """What parts an input into the texts that it is made of."""
+
+SECRET: Final = b"sk-proj-4b1c0d8e7f6a5b4c"
+"""What a vault knows."""
 
 _WIDTH: Final = 60
 _SHOWN: Final = 4
@@ -115,6 +130,59 @@ def messages(data: bytes) -> None:
                 piecemeal.take(said[at : at + 1])
         assert (whole_.head, whole_.whole) == (piecemeal.head, piecemeal.whole)
         assert bool(whole_.fault) == bool(piecemeal.fault)
+
+
+def connection(data: bytes) -> None:
+    """What is sent over a connection, and what comes, looked through for a secret: at once, and in pieces."""
+    vault = Vault(b"key")
+    vault.learn([SECRET], bool)
+    sent, _, came = data.partition(BETWEEN)
+    Sent().plain(sent)
+    for size in (len(came) or 1, 7):
+        began = ev.Began(0, 0, ev.Kind.SOCKET, "connect to h:1", 0, 0, b"[]", ev.Delta(-1, 0, 0, b""))
+        parts = [ev.Part(0, ev.PartKind.CHUNK, 1, came[at : at + size]) for at in range(0, len(came), size)]
+        found = Streams(over=True).cleaned([began, *parts], vault)
+        kept = vault.clean(b"".join(part.data for part in found if isinstance(part, ev.Part)))
+        assert SECRET not in kept
+        assert len(kept) >= len(came)
+        for _, head, text in Streams(over=True).texts([began, *parts]):
+            assert all(isinstance(each, bytes) for each in (*answer.said(text, head), *said_in(text)))
+    for _, text in inside(came):
+        assert text is not None
+
+
+def asked(data: bytes) -> None:
+    """What an editor sends: the same bodies in whatever pieces it comes, and to each request an answer or a reason."""
+    found = [_bodies([data]), _bodies([data[at : at + 1] for at in range(len(data))])]
+    assert found[0] == found[1]
+    adapter = RunAdapter(Server(_Nowhere(), lambda _line: None), None, lambda _course: lambda _result: ())
+    for body in found[0][0]:
+        try:
+            answer = adapter.answer(msgspec.json.decode(body, type=Asking))
+        except (RefusedError, ReenactError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            continue
+        if isinstance(answer, Body):
+            _json(answer)
+
+
+def _bodies(pieces: Iterable[bytes]) -> tuple[list[bytes], bool]:
+    framing, found = Framing(), list[bytes]()
+    try:
+        for piece in pieces:
+            found += framing.feed(piece)
+    except FramingError:
+        return found, True
+    return found, False
+
+
+class _Nowhere:
+    """An editor that says nothing and hears nothing."""
+
+    def read(self, _size: int, /) -> bytes:
+        return b""
+
+    def write(self, data: bytes, /) -> None:
+        assert data
 
 
 def records(data: bytes) -> None:
@@ -286,7 +354,20 @@ def _json(value: object) -> bytes:
 
 TARGETS: Final[dict[str, Target]] = {
     one.__name__: one
-    for one in (difference, encoding, exchange, file, frames, imported, messages, records, settings, text)
+    for one in (
+        asked,
+        connection,
+        difference,
+        encoding,
+        exchange,
+        file,
+        frames,
+        imported,
+        messages,
+        records,
+        settings,
+        text,
+    )
 }
 
 

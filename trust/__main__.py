@@ -21,7 +21,7 @@ def main() -> int:
         sys.stderr.write(f"trust: no such part: {', '.join(unknown)}; there are {', '.join(PARTS)}\n")
         return 2
     before = machine.commit(), machine.load()
-    size = Size(asked.quick, 10 if asked.quick and asked.seconds is None else asked.seconds or 600)
+    size = Size(asked.quick, 10 if asked.quick and asked.seconds is None else asked.seconds or 300)
     rows: list[page.Row] = []
     with tempfile.TemporaryDirectory(prefix="reenact-trust-") as folder:
         for name in asked.only or PARTS:
@@ -39,7 +39,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="./task trust", description=__doc__)
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help=f"{', '.join(PARTS)}; repeatable")
     parser.add_argument("--quick", action="store_true", help="little of each: does it run?")
-    parser.add_argument("--seconds", type=int, metavar="N", help="for how long to fuzz (default: 600; quick: 10)")
+    parser.add_argument("--seconds", type=int, metavar="N", help="for how long to fuzz (default: 300; quick: 10)")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the page to a file, too")
     return parser
 

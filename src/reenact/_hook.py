@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -34,6 +35,8 @@ def start() -> None:
         reexec.record()
 
 
+collecting = gc.isenabled()
+gc.disable()  # what is loaded now stays: to look through it again and again finds nothing
 try:
     start()
 except Exception as error:
@@ -43,3 +46,5 @@ except Exception as error:
     sys.stderr.write(f"reenact: could not start: {error}\n")
     if ASKED:  # a program that is to be replayed must not run as it is
         os._exit(70)
+if collecting:
+    gc.enable()

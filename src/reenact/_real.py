@@ -17,6 +17,7 @@ time_ns = _time.time_ns
 monotonic = _time.monotonic
 monotonic_ns = _time.monotonic_ns
 perf_counter_ns = _time.perf_counter_ns
+process_time_ns = _time.process_time_ns
 sleep = _time.sleep
 localtime = _time.localtime
 strftime = _time.strftime
@@ -54,6 +55,7 @@ __all__ = [
     "monotonic_ns",
     "open_fd",
     "perf_counter_ns",
+    "process_time_ns",
     "pwrite",
     "select",
     "sleep",

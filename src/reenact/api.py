@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NoReturn, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar, overload
 
 import msgspec
 
@@ -48,6 +48,9 @@ from reenact.tape.labels import rows
 from reenact.tape.store import Store
 from reenact.tape.vault import Vault
 from reenact.tape.writer import TapeWriter
+
+if TYPE_CHECKING:
+    from reenact.probe.stop import Probe
 
 __all__ = ["record", "tool"]
 
@@ -186,6 +189,7 @@ class Run:
         self._spec: Spec | None = None
         self._files: Files | None = None
         self._workspace: Workspace | None = None
+        self._probe: Probe | None = None
 
     def begin(self) -> None:
         """Starts recording, or the replay that this process was started for. Never raises in recording."""
@@ -273,7 +277,10 @@ class Run:
                 self._workspace.restore()
                 attend(session, self._workspace.served())
         session.exclusive = False
+        self._probe = child.probe_of(session, spec)
         self._enter(session)
+        if self._probe is not None:
+            child.hold(self._probe, spec, self._workspace)
 
     def _enter(self, session: Session) -> None:
         self._session = session
@@ -315,6 +322,8 @@ class Run:
             close()
 
     def _end_replay(self, session: Session, spec: Spec, error: BaseException | None, result: bytes) -> None:
+        if self._probe is not None:
+            self._probe.end()
         tape = session.plan.prefix
         ended = tape.ended if tape is not None else None
         if ended is not None and error is None and ended.error is None and ended.result != result:

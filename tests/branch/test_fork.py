@@ -366,7 +366,7 @@ def test_edits_that_do_not_fit_are_told_before_anything_starts(bench: Bench) -> 
             (("--response", "nothing"), b"nothing cannot be read: No such file"),
             (("--tool-result", "lookup=x"), b"does not call 'lookup'"),
             (("--context", "x"), b"patch"),
-            (("--response", "x", "--context", "x"), b"edit one of them"),
+            (("--response", "x", "--response", "x"), b"step 2 has 2 other answers"),
             (("--live-endpoint", "here"), b"no base URL"),
             (("--key-env", "NO_SUCH"), b"NO_SUCH is not set"),
         ):

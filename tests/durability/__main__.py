@@ -15,6 +15,8 @@ from tests.durability.programs import ALONE, PROGRAMS
 from tests.durability.watch import CannotWatchError, library
 from trust.tally import Tally, ended
 
+SAMPLED = 24
+
 
 def _crash(folder: Path, *, quick: bool) -> Iterator[Tally]:
     for name, way in [("alone", way) for way in WAYS] if quick else CASES:
@@ -22,8 +24,10 @@ def _crash(folder: Path, *, quick: bool) -> Iterator[Tally]:
 
 
 def _resume(folder: Path, *, quick: bool) -> Iterator[Tally]:
-    for way in WAYS:
-        yield resumes.resumes(way, library(folder), folder / way, some=2 * quick)
+    """At every operation by one way; by the others, each of which takes as long, at some that lie between."""
+    for number, way in enumerate(WAYS):
+        some = 2 if quick else SAMPLED if number else 0
+        yield resumes.resumes(way, library(folder), folder / way, some)
 
 
 def _power(folder: Path, *, quick: bool) -> Iterator[Tally]:

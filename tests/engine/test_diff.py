@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reenact.diff import CONTEXT, MAX_HUNKS, elide, gaps
+from reenact.diff.alignment import gaps
 from reenact.diff.change import Change, Kind, Mark, Part
+from reenact.diff.text import CONTEXT, MAX_HUNKS, elide
 from reenact.engine.diff import HIDDEN, MAX_CHANGES, compare
 from reenact.engine.divergence import Datum, Divergence, Request, What
 

@@ -22,7 +22,6 @@ from hypothesis import strategies as st
 
 from reenact.engine import digest as digests
 from reenact.engine.digest import Digester
-from reenact.engine.glimpse import glimpse
 
 Pair = namedtuple("Pair", "one two")  # noqa: PYI024  as agents have them
 
@@ -199,36 +198,3 @@ def test_secrets_of_the_environment_count_as_their_placeholders() -> None:
     expected = digester.digest("Bearer sk-abcd-redact")
     assert digester.digest("Bearer sk-very-secret") == expected
     assert digester.digest("http://me:mine@host/") == digester.digest("http://reenact-placeholder-credential@host/")
-
-
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [
-        ("text", "'text'"),
-        ("x" * 1000, "'" + "x" * 158 + "…"),
-        (10**400, "a number of many digits"),
-        ([1, [2, [3, [4]]]], "[1, [2, builtins:list …]]"),
-        (list(range(9)), "[0, 1, 2, 3, 4, 5, … 3 more]"),
-        ({"a": 1, "password": "secret"}, "{'a': 1, 'password': [redacted]}"),
-        ((1,), "(1)"),
-        (np.datetime64("2026-11-22"), "np.datetime64('2026-11-22')"),
-        (np.zeros(1000), "a numpy:ndarray"),
-        (NOON.date(), "datetime.date(2026, 11, 22)"),
-        (open, "a builtins:builtin_function_or_method"),
-    ],
-)
-def test_a_value_is_shown_in_a_line(value: Any, shown: str) -> None:
-    assert glimpse(value) == shown
-
-
-def test_an_object_is_shown_without_asking_it() -> None:
-    class Shy:
-        def __init__(self) -> None:
-            self.number = 1
-            self.token = "secret"
-
-        def __repr__(self) -> str:
-            raise AssertionError("called")
-
-    assert glimpse(Shy()).endswith("Shy('number': 1, 'token': [redacted])")
-    assert glimpse(NOON.replace(tzinfo=Zone())).endswith("test_digest:Zone")

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from reenact.errors import UsageError
-from reenact.launch import ending, interpreter, world
+from reenact.launch import ending, interpreter, restored, world
 from reenact.launch.command import Command
 from reenact.launch.settings import Settings
 from reenact.tape.vault import Vault
@@ -25,7 +25,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
 
 
 def test_nothing_is_different_at_once(command: Command) -> None:
-    assert world.cannot_restore(world.survey(command, "agent-0000", "agent", Vault())) == []
+    assert restored.cannot_restore(world.survey(command, "agent-0000", "agent", Vault())) == []
 
 
 def test_what_is_different_is_told(command: Command, tmp_path: Path) -> None:
@@ -35,7 +35,7 @@ def test_what_is_different_is_told(command: Command, tmp_path: Path) -> None:
     then = msgspec.structs.replace(manifest, python="3.9.0", platform="amiga", packages=packages)
     (tmp_path / "agent.py").write_text("print(1)", "utf-8")
     now = manifest.packages
-    assert world.cannot_restore(then) == [
+    assert restored.cannot_restore(then) == [
         f"Python was 3.9.0, now {manifest.python}",
         f"the platform was amiga, now {sys.platform}",
         f"click was 1.0, now {now['click']}",
@@ -48,7 +48,7 @@ def test_what_is_different_is_told(command: Command, tmp_path: Path) -> None:
 def test_what_is_gone_is_told(command: Command, tmp_path: Path) -> None:
     manifest = world.survey(command, "agent-0000", "agent", Vault())
     then = msgspec.structs.replace(manifest, executable="/no/python", cwd=str(tmp_path / "gone"))
-    assert world.cannot_restore(then) == [
+    assert restored.cannot_restore(then) == [
         f"the interpreter /no/python is gone; replayed with {sys.executable}",
         f"the working directory {tmp_path}/gone is gone; replayed in {tmp_path}",
         "agent.py is gone",
@@ -59,7 +59,7 @@ def test_secrets_are_left_out_and_stood_in_for(command: Command, monkeypatch: py
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     manifest = world.survey(command, "agent-0000", "agent", Vault())
     assert b"sk-secret" not in msgspec.json.encode(manifest)
-    stands = world.environment_for(manifest)["OPENAI_API_KEY"]
+    stands = restored.environment_for(manifest)["OPENAI_API_KEY"]
     assert stands != "sk-secret"
     assert len(stands) == len("sk-secret")
     assert manifest.secrets == sorted({"OPENAI_API_KEY", *manifest.secrets})

@@ -1,5 +1,6 @@
 """An agent that lets secrets go wherever it can. Each is in a variable of its own, or in its source, or comes to it."""
 
+import asyncio
 import base64
 import contextlib
 import http.client
@@ -16,13 +17,18 @@ import traceback
 import urllib.parse
 from pathlib import Path
 
+import aiohttp
 import httpx
+import httpx2
 import requests
+import websockets.asyncio.client
 import websockets.sync.client
+from websockets.extensions.permessage_deflate import ClientPerMessageDeflateFactory
 
 import reenact
 
-BASE, RAW, DATAGRAMS, CHAT = (os.environ[f"T_{name}"] for name in ("BASE", "RAW", "DATAGRAMS", "CHAT"))
+ADDRESSES = ("BASE", "RAW", "DATAGRAMS", "CHAT", "PACKED_CHAT")
+BASE, RAW, DATAGRAMS, CHAT, PACKED_CHAT = (os.environ[f"T_{name}"] for name in ADDRESSES)
 
 
 SAID = re.compile(rb'"(?:content|delta|text|arguments|partial_json)": ?"((?:[^"\\]|\\.)*)"')
@@ -159,6 +165,45 @@ def conversations() -> None:
     with websockets.sync.client.connect(CHAT, compression=None) as chat:
         chat.send(of("websocket-sent"))
         print("chat", chat.recv())
+    with httpx2.Client() as client, client.websocket(f"{PACKED_CHAT}/httpx2-chat") as chat:
+        chat.send_text(said_in("httpx2-chat"))
+        print("httpx2", [len(chat.receive_text()) for _ in range(3)])
+    asyncio.run(packed_chats())
+
+
+def said_in(place: str) -> str:
+    """A message that packs well."""
+    return json.dumps({"said": "the same words again, " * 5, "key": of(f"{place}-sent")})
+
+
+async def packed_chats() -> None:
+    """WebSockets whose messages are packed."""
+    for place, fresh in (("packed-chat", False), ("fresh-chat", True)):
+        packs = ClientPerMessageDeflateFactory(server_no_context_takeover=fresh, client_no_context_takeover=fresh)
+        async with websockets.asyncio.client.connect(f"{PACKED_CHAT}/{place}", extensions=[packs]) as chat:
+            for _ in range(2):
+                await chat.send(said_in(place))
+                print(place, [str(await chat.recv())[-40:] for _ in range(3)])
+    place = "aiohttp-chat"
+    async with aiohttp.ClientSession() as client, client.ws_connect(f"{PACKED_CHAT}/{place}", compress=15) as chat:
+        for _ in range(2):
+            await chat.send_str(said_in(place))
+            print(place, [(await chat.receive_str())[-40:] for _ in range(3)])
+
+
+def past_the_seams() -> None:
+    """Answers over plain sockets that are packed, in chunks, or spell something."""
+    host = BASE.removeprefix("http://")
+    for coding in ("gzip", "deflate", "br", "zstd"):
+        asked = http.client.HTTPConnection(host, timeout=30)
+        asked.request("GET", f"/plain-{coding}")
+        print(coding, len(asked.getresponse().read()))
+        asked.close()
+    kept = http.client.HTTPConnection(host, timeout=30)
+    for path in ("plain-framed", "plain-framed-gzip", "plain-spelled-chat", "plain-spelled-anthropic"):
+        kept.request("GET", f"/{path}")
+        print(path, len(kept.getresponse().read()))
+    kept.close()
 
 
 def words() -> None:
@@ -191,6 +236,7 @@ def main() -> None:
     files()
     children()
     conversations()
+    past_the_seams()
     requests_and_answers()
     spelled()
     ask("/pause")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import gzip
 import json
-import socket
 import socketserver
 import threading
 import time
@@ -22,12 +21,14 @@ from tests.tape.spelling import FORMATS, cut
 
 TOKEN = "Token-From-Login-1a2b3c4d5e"
 COOKIE = "Cookie-Value-77dd88ee"
+WORDS = b" ".join(b"%d packed words" % number**5 for number in range(90))
 PACKS: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.compress,
     "deflate": zlib.compress,
     "br": lambda data: brotli.compress(data, quality=5),
     "zstd": zstandard.compress,
 }
-SLOW = ("spelled-chat", "spelled-converse")
+SLOW = ("spelled-chat", "spelled-converse", "plain-spelled-chat")
 
 
 @contextlib.contextmanager
@@ -44,26 +45,27 @@ def serving(of: Callable[[str], str], pause: Callable[[], None]) -> Iterator[dic
                 pause()
             answers = {
                 "/answer": f"said {of('answer')}".encode(),
-                "/gzip": gzip.compress(b"packed " * 40 + of("gzip").encode() + b" and more"),
                 "/login": b'{"access_token": "' + TOKEN.encode() + b'", "token_type": "bearer"}',
                 "/split": f"cut {of('answer-split')} here".encode(),
                 "/framed": f"cut {of('answer-framed')} here".encode(),
+                "/plain-framed": f"cut {of('plain-framed')} here".encode(),
+                "/plain-framed-gzip": gzip.compress(WORDS + of("plain-framed-gzip").encode()),
             }
-            if path[1:] in PACKS:
+            if path[1:].removeprefix("plain-") in PACKS:
                 self.send_packed(path[1:])
                 return
-            if path.startswith("/spelled-"):
+            if "spelled" in path:
                 self.send_spelled(path[1:])
                 return
             told = answers.get(path, b'{"echo": "' + body[:200].hex().encode() + b'"}')
             self.send_response(200)
             if path == "/head":
                 self.send_header("x-told", of("answer-header"))
-            if path == "/gzip":
+            if path == "/plain-framed-gzip":
                 self.send_header("content-encoding", "gzip")
             if path == "/login":
                 self.send_header("set-cookie", f"sid={COOKIE}; Path=/")
-            if path in ("/split", "/framed"):
+            if "framed" in path or path == "/split":
                 self.send_header("transfer-encoding", "chunked")
                 self.end_headers()
                 for piece in (told[:12], told[12:]):
@@ -75,9 +77,9 @@ def serving(of: Callable[[str], str], pause: Callable[[], None]) -> Iterator[dic
             self.end_headers()
             self.wfile.write(told)
 
-        def send_packed(self, coding: str) -> None:
-            words = b" ".join(b"%d packed words" % number**5 for number in range(90))
-            told = PACKS[coding](words + of(coding).encode() + b" and more")
+        def send_packed(self, place: str) -> None:
+            coding = place.removeprefix("plain-")
+            told = PACKS[coding](WORDS + of(place).encode() + b" and more")
             self.send_response(200)
             self.send_header("content-encoding", coding)
             self.send_header("content-length", str(len(told)))
@@ -86,7 +88,7 @@ def serving(of: Callable[[str], str], pause: Callable[[], None]) -> Iterator[dic
 
         def send_spelled(self, place: str) -> None:
             """With a pause in it, so that some of it is on disk before the rest of it comes."""
-            head, spell = FORMATS[place.removeprefix("spelled-")]
+            head, spell = FORMATS[place.partition("spelled-")[2]]
             kind = dict(json.loads(head)["headers"])["content-type"]
             events = spell(["the key is ", *cut(of(place), 3), ", I think"])
             self.send_response(200)
@@ -119,22 +121,33 @@ def serving(of: Callable[[str], str], pause: Callable[[], None]) -> Iterator[dic
         for _ in connection:
             connection.send(of("websocket-came"))
 
+    def packed_chat(connection: Any) -> None:
+        place = connection.request.path[1:]
+        for message in connection:
+            told = {"heard": len(message), "words": "the same words again, " * 5}
+            key = of(f"{place}-came")
+            connection.send(json.dumps(told))
+            connection.send(json.dumps({**told, "key": key}))
+            connection.send([f"in pieces {key[:9]}", key[9:]])
+
     servers: list[Any] = [
         ThreadingHTTPServer(("127.0.0.1", 0), Handler),
         socketserver.ThreadingTCPServer(("127.0.0.1", 0), Lines),
         socketserver.UDPServer(("127.0.0.1", 0), Letters),
         websockets.sync.server.serve(chat, "127.0.0.1", 0, compression=None),
+        websockets.sync.server.serve(packed_chat, "127.0.0.1", 0),
     ]
     for server in servers:
         threading.Thread(target=server.serve_forever, daemon=True).start()
     web, lines, letters = (server.server_address[1] for server in servers[:3])
-    listening: socket.socket = servers[3].socket
+    plain, packed = (server.socket.getsockname()[1] for server in servers[3:])
     try:
         yield {
             "T_BASE": f"http://127.0.0.1:{web}",
             "T_RAW": f"127.0.0.1:{lines}",
             "T_DATAGRAMS": f"127.0.0.1:{letters}",
-            "T_CHAT": f"ws://127.0.0.1:{listening.getsockname()[1]}",
+            "T_CHAT": f"ws://127.0.0.1:{plain}",
+            "T_PACKED_CHAT": f"ws://127.0.0.1:{packed}",
         }
     finally:
         for server in servers:

@@ -27,12 +27,15 @@ from urllib.parse import quote, quote_plus
 import brotli
 import msgspec
 import zstandard
+from wsproto.extensions import PerMessageDeflate
+from wsproto.frame_protocol import FrameProtocol, ParseFailed
 
 from reenact.errors import TapeError
 from reenact.tape.allowance import Allowance
-from reenact.tape.event import Kin, Part
+from reenact.tape.event import Kin, Kind, Part, PartKind
 from reenact.tape.journal import unfold
-from reenact.tape.reader import records
+from reenact.tape.reader import read, records
+from reenact.tape.whole import every
 from tests.planted.server import COOKIE, TOKEN, serving
 from tests.runs import environment
 from tests.tape.spelling import FORMATS, spelled
@@ -47,6 +50,9 @@ PLACES = (
     "socket-came", "datagram", "datagram-came", "websocket-sent", "websocket-came", "stdout", "stderr",
     "cut-output", "exception", "mark", "attribute", "tag", "thread", "tool-argument", "tool-result", "tool-error",
     "argument", "label", "session", "stdin", "git-diff", "name", "deflate", "br", "zstd",
+    "plain-gzip", "plain-deflate", "plain-br", "plain-zstd", "plain-framed", "plain-framed-gzip", "plain-spelled-chat",
+    "plain-spelled-anthropic",
+    *(f"{chat}-chat-{way}" for chat in ("packed", "fresh", "aiohttp", "httpx2") for way in ("sent", "came")),
     *(f"spelled-{name}" for name in FORMATS),
 )  # fmt: skip
 PACKED = ("gzip", "deflate", "br", "zstd")
@@ -73,7 +79,7 @@ _PATIENCE = 240
 def secret_of(place: str) -> str:
     """The secret of a place: with signs in it where these matter."""
     body = hashlib.sha256(place.removesuffix("-other").encode()).hexdigest()[:20]
-    if place in PACKED:
+    if place.rpartition("-")[2] in PACKED:
         return "sk-" + base64.b64encode(hashlib.sha384(place.encode()).digest(), b"Zz").decode()
     return {
         "delta-other": f"Zx9-{body[:-4]}77zzAa",
@@ -194,23 +200,34 @@ def _texts(store: Path, copy: Path) -> Iterator[tuple[str, bytes]]:
             continue
         yield str(path.relative_to(copy)), path.read_bytes() + os.fsencode(path.name)
     for path in sorted(copy.rglob("*.tape")):
-        answers: dict[int, bytes] = {}
-        whole: list[bytes] = []
-        try:
-            for record in records(path):
-                for each in unfold(record, Allowance()) if isinstance(record, Kin) else [record]:
-                    whole.append(msgspec.msgpack.encode(each))
-                    if isinstance(each, Part):
-                        answers[each.event] = answers.get(each.event, b"") + each.data
-        except TapeError:
-            continue
-        name = f"{path.relative_to(copy)} unpacked"
-        yield name, b"\0".join(whole)
-        for number, data in answers.items():
-            plain = _unframed(data)
-            yield f"{name}, answer {number}", data + plain + b"".join([*_unpacked(data), *_unpacked(plain)])
-            yield f"{name}, answer {number}, as it is spelled", "\n".join(_said(data)).encode()
+        with contextlib.suppress(TapeError):
+            for where, text in _of_tape(path):
+                yield f"{path.relative_to(copy)} {where}", text
     shutil.rmtree(copy, ignore_errors=True)
+
+
+def _of_tape(path: Path) -> Iterator[tuple[str, bytes]]:
+    answers: dict[int, bytes] = {}
+    chats: dict[int, bytes] = {}
+    whole: list[bytes] = []
+    for record in records(path):
+        for each in unfold(record, Allowance()) if isinstance(record, Kin) else [record]:
+            whole.append(msgspec.msgpack.encode(each))
+            if isinstance(each, Part):
+                answers[each.event] = answers.get(each.event, b"") + each.data
+            if isinstance(each, Part) and each.kind == PartKind.CHUNK:
+                chats[each.event] = chats.get(each.event, b"") + each.data
+    yield "unpacked", b"\0".join(whole)
+    for number, data in answers.items():
+        plain = _unframed(data)
+        yield f"answer {number}", data + plain + b"".join([*_unpacked(data), *_unpacked(plain)])
+        yield f"answer {number}, as it is spelled", "\n".join(_said(data)).encode()
+        yield f"answer {number}, body by body", b"".join(_bodies(data))
+    for number, data in chats.items():
+        for frames in (data, data.partition(b"\r\n\r\n")[2]):
+            yield f"messages {number}", b"".join(_messages(frames, client=True))
+    for connection, data in _sent(path):
+        yield f"sent over {connection}", b"".join(_messages(data, client=False))
 
 
 def _unframed(data: bytes) -> bytes:
@@ -227,6 +244,39 @@ def _unpacked(data: bytes) -> Iterator[bytes]:
     ):
         with contextlib.suppress(zlib.error, zstandard.ZstdError, brotli.error):
             yield unpack()
+
+
+def _bodies(data: bytes) -> Iterator[bytes]:
+    """What the answers say that came over a plain socket."""
+    for body in re.split(rb"HTTP/1\.1 [^\r\n]*\r\n(?:[^\r\n]+\r\n)*\r\n", data)[1:]:
+        plain = _unframed(body)
+        for each in (plain, *_unpacked(body), *_unpacked(plain)):
+            yield each
+            yield from (text.encode() for text in _said(each))
+
+
+def _sent(path: Path) -> Iterator[tuple[str, bytes]]:
+    """What was sent over each connection, without the request that it began with."""
+    sent: dict[str, bytes] = {}
+    for recording in every(read(path)):
+        for event in recording.events:
+            over = dict(json.loads(event.head or b"[]")).get("over") if event.kind == Kind.SOCKET else None
+            body = recording.body(event) if over is not None else b""
+            if over is not None and not body.startswith(b"GET "):
+                sent[over] = sent.get(over, b"") + body
+    yield from sent.items()
+
+
+def _messages(data: bytes, *, client: bool) -> Iterator[bytes]:
+    """What the frames say, by another library than ours."""
+    packs = PerMessageDeflate()
+    packs.finalize("permessage-deflate")
+    reader = FrameProtocol(client=client, extensions=[packs])
+    reader.receive_bytes(data)
+    with contextlib.suppress(ParseFailed, zlib.error):
+        for frame in reader.received_frames():
+            if isinstance(frame.payload, str | bytes | bytearray):
+                yield frame.payload.encode() if isinstance(frame.payload, str) else bytes(frame.payload)
 
 
 def _said(data: bytes) -> Iterator[str]:

@@ -340,6 +340,7 @@ CASES: dict[str, Case] = {
     "answer-httpx-async": a_long_answer("httpx, async"),
     "answer-requests": a_long_answer("requests"),
     "answer-aiohttp": a_long_answer("aiohttp"),
+    "answer-streams": a_long_answer("asyncio's streams"),
     "answer-urllib": a_long_answer("urllib"),
     "held": an_answer_that_is_held,
     "request": a_long_request,

@@ -32,6 +32,17 @@ DOWN = """
                 async for data in answer.content.iter_chunked(65536):
                     take(data)
         asyncio.run(main())
+    elif how == "asyncio's streams":
+        import asyncio
+        async def main():
+            host, port = url.removeprefix("http://").split(":")
+            reader, writer = await asyncio.open_connection(host, int(port))
+            writer.write(f"GET /down/{size} HTTP/1.1\\r\\nhost: x\\r\\n\\r\\n".encode())
+            await reader.readuntil(b"\\r\\n\\r\\n")
+            while length < size:
+                take(await reader.read(65536))
+            writer.close()
+        asyncio.run(main())
     else:
         from urllib.request import urlopen
         with urlopen(f"{url}/down/{size}") as answer:

@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from reenact.cli import options
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from reenact.report.run import Run
-    from reenact.tape.reader import Recording
-    from reenact.trajectory.compare import Side
 
 
 @click.command()
@@ -46,35 +37,21 @@ def command(first: str, second: str, step: int | None, store_dir: str | None, *,
     from reenact.errors import UsageError
     from reenact.report import differences
     from reenact.report.document import encode
-    from reenact.trajectory.compare import compared
 
     first, number = place(first)
     if number is not None and step is not None and number != step:
         raise UsageError(f"{first}@{number} already names a step; leave out --step {step}")
     step = number if step is None else step
     store = options.open_store(store_dir)
-    (a, run_a), (b, run_b) = (_side(store.resolve(name)) for name in (first, second))
-    if step is not None and not 1 <= step <= run_a.steps:
-        raise UsageError(f"there is no step {step}: {has(a.recording, run_a.steps, 'step', 1)}")
-    document = differences.document(run_a, run_b, compared(a, b), differences.given(a, b))
+    a, b = (differences.side(store.resolve(name)) for name in (first, second))
+    if step is not None and not 1 <= step <= a.run.steps:
+        raise UsageError(f"there is no step {step}: {has(a.side.recording, a.run.steps, 'step', 1)}")
+    document = differences.between(a, b)
     if as_json:
         click.echo(encode(document))
     else:
         screen = Screen()
-        both = a.trajectory.steps, b.trajectory.steps
+        both = a.side.trajectory.steps, b.side.trajectory.steps
         screen.write(differences.text(document, both, width=screen.width, paint=screen.paint, step=step))
     if not document.same:
         click.get_current_context().exit(1)
-
-
-def _side(path: Path) -> tuple[Side, Run]:
-    from reenact.report import run as runs
-    from reenact.tape.reader import outline
-    from reenact.trajectory import trajectory
-    from reenact.trajectory.compare import Side
-    from reenact.trajectory.own import own
-
-    recording: Recording = outline(path)
-    found = trajectory(recording)
-    run = runs.run(recording, found)
-    return Side(recording, found, own(recording, found.steps, run.started, run.duration, run.cwd)), run

@@ -78,7 +78,7 @@ def _of_run(path: Path, store: Store) -> Diagnosis:
 
 def _of_command(words: tuple[str, ...], module: str | None, store: Store) -> Diagnosis:
     from reenact.errors import UsageError
-    from reenact.launch import launcher
+    from reenact.launch import recorder
     from reenact.launch.command import parse
     from reenact.tape.store import Store
 
@@ -90,7 +90,7 @@ def _of_command(words: tuple[str, ...], module: str | None, store: Store) -> Dia
         raise UsageError(f"{words[0]} is no run in {store.root}, and no program: {error}") from error
     with tempfile.TemporaryDirectory(prefix="reenact-doctor-") as folder:
         with _output_to_stderr():
-            _, recording = launcher.record(program, Store(Path(folder)), deep=True)
+            _, recording = recorder.record(program, Store(Path(folder)), deep=True)
         return _of_run(recording.path, store)
 
 

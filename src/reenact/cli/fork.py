@@ -2,41 +2,61 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from reenact.cli import options
+from reenact.cli import options, show
 from reenact.errors import UsageError
 
 if TYPE_CHECKING:
-    from reenact.edits import Decision
     from reenact.launch.forking import Point
+    from reenact.launch.points import Planned
     from reenact.launch.resuming import Resumed
     from reenact.launch.settings import Settings
     from reenact.launch.tail import Tail
-    from reenact.tape.event import Part
-    from reenact.tape.reader import Event, Recording
+    from reenact.providers.prices import Price
+    from reenact.tape.reader import Recording
+
+    Fork = Callable[[], Resumed]
 
 _AT_ONCE = 4
 NOT_AGREED = (
     "nothing was started: models would be asked, and nobody is here to say yes. Say that they may be, by --live"
 )
+_OF_STEPS = ("step", "responses", "edits", "results", "contexts")
 
 
-@click.command()
+class _InOrder(click.Command):
+    """A command whose options that edit a step belong to the --step before them."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As ever, and keeps in which order they were given."""
+        _, _, order = self.make_parser(ctx).parse_args([*args])
+        ctx.meta[__name__] = [option.name for option in order if option.name in _OF_STEPS]
+        return super().parse_args(ctx, args)
+
+
+@click.command(cls=_InOrder)
 @click.argument("run")
-@click.option("--step", type=int, help="The step, as `reenact show` numbers it; RUN@N says the same.")
-@click.option("--response", metavar="FILE", help="The model answers this; - is the standard input.")
-@click.option("--edit", is_flag=True, help="Edit the model's answer in $EDITOR.")
+@click.option("--step", type=int, multiple=True, help="The step, as `reenact show` numbers it; RUN@N says the same.")
+@click.option(
+    "--response", "responses", metavar="FILE", multiple=True, help="The model answers this; - is the standard input."
+)
+@click.option("--edit", "edits", is_flag=True, multiple=True, help="Edit the model's answer in $EDITOR.")
 @click.option("--tool-result", "results", metavar="TOOL=FILE", multiple=True, help="A tool of this step gives this.")
-@click.option("--context", metavar="FILE", help="A JSON Patch of what the model is told: /0/content, /system …")
+@click.option(
+    "--context",
+    "contexts",
+    metavar="FILE",
+    multiple=True,
+    help="A JSON Patch of what the model is told: /0/content, /system …",
+)
 @click.option("--model", metavar="NAME", default="", help="Ask this model, from there on.")
 @click.option("--code", is_flag=True, help="Run the program as it is now, live from where it does something else.")
 @click.option("--live", is_flag=True, help="Let it ask models without asking you first.")
@@ -53,65 +73,69 @@ NOT_AGREED = (
 @click.option("--from-tape", metavar="HAZARD", multiple=True, help="Answer that as it was answered in the parent.")
 @click.option("--n", "count", type=click.IntRange(1, 1000), default=1, help="Make so many branches, side by side.")
 @click.option("--name", default="", help="What the branch is called.")
+@click.option(
+    "--keep-files",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Put there what it writes to files; else that is gone when it ends.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing at the end unless something is wrong.")
+@options.as_json
 @options.store
 def command(run: str, store_dir: str | None, **given: Any) -> None:
     """Run on from a step of a run, another way: the steps before cost nothing, what comes is live.
 
-    Without an edit the model is asked again at that step. The branch is a run of its own, and its parent stays as it
-    is. What it would do to the world (tools, child processes, requests that change something) is refused, unless it is
-    allowed or answered from the parent's tape; files that it writes are copies.
+    Without an edit the model is asked again at that step. Several steps may be edited: what is said of each stands
+    behind its --step, and the later ones wait until the branch comes to them. The branch is a run of its own, and its
+    parent stays as it is. What it would do to the world (tools, child processes, requests that change something) is
+    refused, unless it is allowed or answered from the parent's tape; files that it writes are copies, and telemetry is
+    not sent.
 
     \b
     reenact fork last --step 3 --live
+    reenact fork last --step 3 --response a.txt --step 5 --tool-result lookup=b.json --live
     reenact fork agent-7f3a@3 --response answer.txt --from-tape 'tool:*'
     reenact fork last --step 3 --n 8 --live-endpoint http://localhost:11434/v1
     reenact fork last --code --live
     """  # noqa: D301  \b tells click not to wrap
-    import msgspec
-
-    from reenact.launch import altering, forking
+    from reenact.launch import forking
+    from reenact.launch.points import Planned
     from reenact.launch.settings import Settings
     from reenact.tape.reader import read
 
-    asked = _Asked(**given)
-    run, step = _place(run, asked.step)
+    asked = _Asked(order=click.get_current_context().meta[__name__], **given)
+    run, at = show.place(run)
     store = options.open_store(store_dir)
     recording = read(store.resolve(run))
     settings = Settings.of_run(forking.check(recording).cwd)
-    if asked.code and (step is not None or asked.ways):
+    if asked.code and (at is not None or asked.order):
         raise UsageError("--code finds by itself where the program does something else: it takes no step, and no edit")
-    point, tail = _changed(recording, settings) if asked.code else _point(recording, step, asked)
-    own, key = settings.tail, _key(asked.key_env)
-    tail = msgspec.structs.replace(
-        tail,
-        allow=[*own.allow, *asked.allow],
-        from_tape=[*own.from_tape, *asked.from_tape],
-        endpoint=asked.endpoint,
-        key=key,
-        model=asked.model,
-    )
-    altering.rules_of(recording, tail)  # what does not fit is told before anything is started
-    _agree(recording, settings, point, tail, asked)
+    tail = _tail(settings.tail, asked)
+    plan = Planned(_changed(recording, settings), tail) if asked.code else _plan(recording, at, asked, tail)
+    _agree(recording, settings, plan, asked)
 
-    def fork(_number: int) -> Resumed:
-        return forking.fork(recording, store, settings, point, tail, asked.name, quiet=asked.count > 1)
+    tabled = asked.count > 1 or asked.as_json
+    keep = _keep(asked)
+
+    def fork() -> Resumed:
+        return forking.fork(recording, store, settings, plan.point, plan.tail, asked.name, keep=keep, quiet=tabled)
 
     option = f" --store {shlex.quote(store_dir)}" if store_dir else ""
-    if asked.count > 1:
-        _tell_all(recording, fork, asked.count)
-    _tell(recording, fork(0), option, quiet=asked.quiet)
+    if tabled:
+        _tell_all(recording, plan, asked, settings.prices, fork)
+    _tell(recording, fork(), option, asked)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Asked:
     """What the command line says."""
 
-    step: int | None
-    response: str | None
-    edit: bool
+    order: list[str]
+    step: tuple[int, ...]
+    responses: tuple[str, ...]
+    edits: tuple[bool, ...]
     results: tuple[str, ...]
-    context: str | None
+    contexts: tuple[str, ...]
     model: str
     code: bool
     live: bool
@@ -121,114 +145,100 @@ class _Asked:
     from_tape: tuple[str, ...]
     count: int
     name: str
+    keep_files: Path | None
     quiet: bool
-
-    @property
-    def ways(self) -> int:
-        """In how many ways the step is edited."""
-        return sum((self.response is not None, self.edit, bool(self.results), self.context is not None))
+    as_json: bool
 
 
-def _point(recording: Recording, step: int | None, asked: _Asked) -> tuple[Point, Tail]:
-    """Where the branch leaves, and what is other in its requests from there on."""
+def _tail(own: Tail, asked: _Asked) -> Tail:
+    """What the branch may do, and whom it asks: by the project's settings, and by the command line."""
+    from msgspec.structs import replace
+
     from reenact.launch import altering
-    from reenact.launch.forking import Point
-    from reenact.launch.tail import Tail
-    from reenact.trajectory import trajectory
+    from reenact.launch.tail import key_of
 
-    if step is None:
-        raise UsageError("say from which step, by --step N or RUN@N; `reenact show` numbers them")
-    steps = trajectory(recording).steps
-    if not 1 <= step <= len(steps):
-        raise UsageError(f"{recording.path.stem} has no step {step}: it has {len(steps)}")
-    one = steps[step - 1]
-    event = recording.events[one.attempts[-1]]
-    if asked.ways > 1:
-        raise UsageError(
-            "an answer, results of tools and a context are of different moments: edit one of them in a fork"
-        )
-    if asked.response is not None or asked.edit:
-        decision = _decision(recording, event, asked.response)
-        return Point(event.id, altering.answered(recording, event, decision), step, "another answer"), Tail()
-    if asked.results:
-        later = [recording.events[one.attempts[-1]] for one in steps[step:]]
-        return _results(recording, event, [entry.event for entry in one.entries], later, asked.results, step)
-    if asked.context is not None:
-        patch = _read(asked.context).decode("utf-8", "replace")
-        return Point(event.id, (), step, "another context"), Tail(patch=patch, patched=event.id)
-    return Point(event.id, (), step, f"asked of {asked.model}" if asked.model else "asked again"), Tail()
+    tail = replace(
+        own,
+        allow=[*own.allow, *asked.allow],
+        from_tape=[*own.from_tape, *asked.from_tape],
+        endpoint=asked.endpoint,
+        key_env=asked.key_env,
+        model=asked.model,
+    )
+    altering.policy_of(tail, key_of(tail))  # what does not fit is told before anything is started
+    return tail
 
 
-def _decision(recording: Recording, event: Event, file: str | None) -> Decision:
-    from reenact.edits import parsed, written
-    from reenact.launch import altering
-    from reenact.launch.served import decision_of
+def _plan(recording: Recording, at: int | None, asked: _Asked, tail: Tail) -> Planned:
+    """The branch that the options ask for, each of which belongs to the step before it."""
+    from reenact.launch.points import Edits, planned
 
-    before = decision_of(altering.exchange_of(recording, event))
-    if file is not None:
-        return parsed(_read(file).decode("utf-8", "replace"), before)
-    text = click.edit(written(before, helping=True), extension=".txt")
+    groups: list[tuple[int | None, list[tuple[str, Any]]]] = [(at, [])]
+    values = {name: iter(getattr(asked, name)) for name in _OF_STEPS}
+    for name in asked.order:
+        value = next(values[name])
+        if name != "step":
+            groups[-1][1].append((name, value))
+        elif groups[0][0] in (None, value) and len(groups) == 1:
+            groups[0] = value, groups[0][1]
+        else:
+            groups.append((value, []))
+    edits = []
+    for step, given in groups:
+        if step is None:
+            raise UsageError("say from which step, by --step N or RUN@N; `reenact show` numbers them")
+        answers = [_answer(recording, step, name, value) for name, value in given if name in ("responses", "edits")]
+        contexts = [_text(value) for name, value in given if name == "contexts"]
+        for what, found in (("answers", answers), ("contexts", contexts)):
+            if len(found) > 1:
+                raise UsageError(f"step {step} has {len(found)} other {what}: say one")
+        results = [_result(value) for name, value in given if name == "results"]
+        edits.append(Edits(step, next(iter(answers), None), results, next(iter(contexts), None)))
+    return planned(recording, edits, tail)
+
+
+def _answer(recording: Recording, step: int, way: str, file: Any) -> str:
+    """What the model is to have said: the content of a file, or what is left in an editor."""
+    from reenact.edits import written
+    from reenact.launch.points import decided_at
+
+    if way == "responses":
+        return _text(file)
+    text = click.edit(written(decided_at(recording, step), helping=True), extension=".txt")
     if text is None:
         raise UsageError("nothing was saved in the editor, and nothing was started")
-    return parsed(text, before)
+    return text
 
 
-def _results(
-    recording: Recording, event: Event, entries: list[int], later: list[Event], given: tuple[str, ...], step: int
-) -> tuple[Point, Tail]:
-    """Tools that are boundaries give another result themselves; of others, the model is told another one."""
-    from reenact.launch import altering
-    from reenact.launch.forking import Point
-    from reenact.launch.served import with_result
-    from reenact.launch.tail import Tail
+def _keep(asked: _Asked) -> Callable[[str], Path] | None:
+    """Where the files of a branch are kept: in that folder, and of several in one of their own in it."""
+    from reenact.launch import keeping
 
-    edits: list[Part] = []
-    told, results, last = [], [], -1
-    for pair in given:
-        name, equals, file = pair.partition("=")
-        if not equals or not name:
-            raise UsageError(f"--tool-result {pair}: say which tool and what it gives, by TOOL=FILE")
-        text = _read(file).decode("utf-8", "replace")
-        own = altering.tools_of(recording, entries, name.partition("#")[0])
-        number = int(name.partition("#")[2] or 1) - 1 if name.partition("#")[2].isdecimal() or "#" not in name else 0
-        if own and (len(own) == 1 or "#" in name):
-            if number >= len(own):
-                raise UsageError(
-                    f"the step does not call {name.partition('#')[0]!r} {number + 1} times, but {len(own)}"
-                )
-            edits += with_result(own[number], text)
-            last = max(last, own[number].id)
-        elif own:
-            raise UsageError(f"the step calls {name!r} {len(own)} times; say which: {name}#1 to {name}#{len(own)}")
-        else:
-            where, result = altering.results_of(recording, event, later, name, text)
-            results.append(result)
-            told.append(where.id)
-    what = "another result of " + ", ".join(pair.partition("=")[0] for pair in given)
-    if edits and results:
-        raise UsageError("some of these tools are boundaries and some are not: fork twice, a branch of the branch")
-    if results:
-        return Point(min(told), (), step, what), Tail(results=results)
-    return Point(last, edits, step, what), Tail()
+    folder = asked.keep_files
+    if folder is None:
+        return None
+    keeping.check(folder)
+    return lambda run: folder / run if asked.count > 1 else folder
 
 
-def _read(file: str) -> bytes:
+def _result(pair: str) -> tuple[str, str]:
+    name, equals, file = pair.partition("=")
+    if not equals or not name:
+        raise UsageError(f"--tool-result {pair}: say which tool and what it gives, by TOOL=FILE")
+    return name, _text(file)
+
+
+def _text(file: str) -> str:
     try:
-        return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}") from error
+    return data.decode("utf-8", "replace")
 
 
-def _key(variable: str) -> str:
-    if variable and variable not in os.environ:
-        raise UsageError(f"{variable} is not set: it is to hold the key for --live-endpoint")
-    return os.environ.get(variable, "") if variable else ""
-
-
-def _changed(recording: Recording, settings: Settings) -> tuple[Point, Tail]:
+def _changed(recording: Recording, settings: Settings) -> Point:
     """Where the program leaves the tape by now; ends the command where it does not."""
     from reenact.launch import forking
-    from reenact.launch.tail import Tail
     from reenact.report import divergence
 
     found = forking.changed(recording, settings)
@@ -240,20 +250,10 @@ def _changed(recording: Recording, settings: Settings) -> tuple[Point, Tail]:
     point, how = found
     click.echo("reenact: the program as it is now does something else here:", err=True)
     click.echo(divergence.text(how, width=100), nl=False, err=True)
-    return point, Tail()
+    return point
 
 
-def _place(run: str, step: int | None) -> tuple[str, int | None]:
-    """The run and the step, which may be said as `RUN@N`."""
-    named, at, number = run.rpartition("@")
-    if not at or not number.isdigit():
-        return run, step
-    if step not in (None, int(number)):
-        raise UsageError(f"{run} and --step {step} are two different steps")
-    return named, int(number)
-
-
-def _agree(recording: Recording, settings: Settings, point: Point, tail: Tail, asked: _Asked) -> None:
+def _agree(recording: Recording, settings: Settings, plan: Planned, asked: _Asked) -> None:
     """Says what is about to happen, and has the user agree to it.
 
     Raises:
@@ -264,44 +264,52 @@ def _agree(recording: Recording, settings: Settings, point: Point, tail: Tail, a
     from reenact.trajectory import trajectory
     from reenact.trajectory.estimate import estimate
 
-    after = point.event if point.event >= 0 else len(recording.events) - 1
-    expected = estimate(trajectory(recording), after, settings.prices, asked.model, given=bool(point.edits)).times(
-        asked.count
-    )
-    fates = [(label, hazards.fate(label, one, tail)) for label, one in hazards.expected(recording, after)]
-    plan = forked.plan_text(recording.path.stem, point, asked.count, expected, fates)
+    after = plan.point.event if plan.point.event >= 0 else len(recording.events) - 1
+    expected = estimate(trajectory(recording), after, settings.prices, asked.model, plan.given).times(asked.count)
+    fates = [(label, hazards.fate(label, one, plan.tail)) for label, one in hazards.expected(recording, after)]
     if not asked.quiet or not asked.live:
-        click.echo(plan, nl=False, err=True)
+        told = forked.plan_text(recording.path.stem, plan.point, asked.count, expected, fates)
+        click.echo(told, nl=False, err=True)
     if not asked.live and not sys.stdin.isatty():
         raise UsageError(NOT_AGREED)
     if not asked.live and not click.confirm("Go live?", err=True):
         sys.exit(1)
 
 
-def _tell(recording: Recording, done: Resumed, option: str, *, quiet: bool) -> NoReturn:
+def _tell(recording: Recording, done: Resumed, option: str, asked: _Asked) -> NoReturn:
     from reenact.launch import supervise
     from reenact.report import forked, recorded
 
     if done.recording is None:
         click.echo(forked.failed_text(recording, done.report), nl=False, err=True)
         sys.exit(1)
-    if not quiet:
-        click.echo(forked.text(done), nl=False, err=True)
+    if not asked.quiet:
+        click.echo(forked.text(done, str(asked.keep_files or "")), nl=False, err=True)
     size = done.recording.path.stat().st_size
-    click.echo(recorded.text(done.recording, size, option, quiet=quiet), nl=False, err=True)
+    click.echo(recorded.text(done.recording, size, option, quiet=asked.quiet), nl=False, err=True)
     supervise.die_as(done.status)
     sys.exit(supervise.mirror(done.status))
 
 
-def _tell_all(recording: Recording, fork: Callable[[int], Resumed], count: int) -> NoReturn:
+def _tell_all(recording: Recording, plan: Planned, asked: _Asked, prices: Mapping[str, Price], fork: Fork) -> NoReturn:
+    """Makes the branches side by side, and tells what came of each. Signals are handed on to those under way."""
     from concurrent.futures import ThreadPoolExecutor
 
-    from reenact.report import forked
+    from reenact.cli.screen import Screen
+    from reenact.launch import supervise
+    from reenact.report import differences, outcomes
+    from reenact.report.document import encode
 
-    with ThreadPoolExecutor(min(count, _AT_ONCE)) as pool:
-        done = list(pool.map(fork, range(count)))
-    failed = [one for one in done if one.recording is None]
-    if failed:
-        click.echo(forked.failed_text(recording, failed[0].report), nl=False, err=True)
-    click.echo(forked.table(done), nl=False)
-    sys.exit(1 if failed else 0)
+    with supervise.side_by_side() as came, ThreadPoolExecutor(min(asked.count, _AT_ONCE)) as pool:
+        begun = [pool.submit(lambda: None if came else fork()) for _ in range(asked.count)]
+        done = [one.result() for one in begun]
+    parent = differences.side(recording.path)
+    found = [outcomes.outcome(parent, one, prices, plan.tail.model) for one in done]
+    if asked.as_json:
+        click.echo(encode(found))
+    else:
+        screen = Screen()
+        screen.write(outcomes.text(found, width=screen.width, paint=screen.paint))
+    if came:
+        sys.exit(128 + came[0])
+    sys.exit(any(not one.run for one in found))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import signal
 import sys
@@ -13,6 +14,7 @@ from reenact import __version__
 from reenact.errors import InternalError, ReenactError, UsageError
 
 _INTERRUPTED = 128 + signal.SIGINT
+_OBJECTS = 100_000  # made until garbage is looked for: what a command loads and reads, it needs to its end
 _EPILOG = "Begin with:  reenact demo"
 
 COMMANDS = {
@@ -26,6 +28,8 @@ COMMANDS = {
     "explore": "Replay with outcomes in other orders; exit 1 when one changes the run.",
     "runs": "List the recorded runs.",
     "show": "Show what a run did, step by step.",
+    "state": "Show what a program's functions and variables held at a step.",
+    "debug": "Move about in a run, forward and back, and look at what its program held.",
     "diff": "Compare two runs, step by step; exit 1 when they differ.",
     "origin": "Tell where a text came from: where it first came into a run.",
     "scan": "Look for what looks like a secret in tapes; exit 1 when there is something.",
@@ -34,6 +38,7 @@ COMMANDS = {
     "import": "Put cassettes of vcrpy and HAR files onto tapes.",
     "sign": "Sign tapes with a key, so that nobody else can change them unnoticed.",
     "keygen": "Make a key to sign tapes with.",
+    "dap": "Be a debugger of recorded runs for an editor, forward and back.",
     "rm": "Delete the tapes of runs.",
     "demo": "See all of it on a small agent, with no network and no key.",
 }
@@ -74,6 +79,7 @@ def cli(ctx: click.Context) -> None:
 
 def main() -> None:
     """Runs the command line. Misuse and unusable input exit with 2, a failed check with 1."""
+    gc.set_threshold(_OBJECTS)
     try:
         sys.exit(cli.main(standalone_mode=False, prog_name="reenact"))
     except click.ClickException as error:
@@ -84,6 +90,8 @@ def main() -> None:
         _tell(error)
     except Exception as error:  # noqa: BLE001  whatever it says may be a stranger's words: it is escaped like the rest
         _tell_fault(error)
+    finally:
+        gc.freeze()  # or the end of the process looks through all that was loaded for garbage, again and again
 
 
 def _usage(error: click.ClickException) -> str:

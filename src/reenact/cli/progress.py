@@ -6,8 +6,6 @@ import sys
 from types import TracebackType
 from typing import Self
 
-from reenact.report.terminal import plain
-
 _SILENT_SECONDS = 2.0
 
 
@@ -30,6 +28,8 @@ class Progress:
     def __call__(self, seconds: float) -> None:
         """It has gone on for so long."""
         if seconds >= _SILENT_SECONDS and sys.stderr.isatty():
+            from reenact.report.terminal import plain
+
             self._shown = True
             self._write(f"\r\x1b[K{plain(self.doing)}, {seconds:.0f} s")
 

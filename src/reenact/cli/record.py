@@ -61,13 +61,11 @@ def command(  # noqa: PLR0913  one for each option
     """  # noqa: D301  \b tells click not to wrap
     from reenact.cli.screen import tell
     from reenact.errors import TapeUnwrittenError
-    from reenact.launch import launcher
+    from reenact.launch import recorder
     from reenact.launch.command import parse
     from reenact.launch.labels import Labels
     from reenact.launch.sampling import ENABLED, is_off, is_sampled, rate_of
     from reenact.launch.settings import Settings
-    from reenact.report import recorded
-    from reenact.tape.close import outcome
     from reenact.tape.labels import parsed
 
     command = parse(words, module=module)
@@ -81,10 +79,13 @@ def command(  # noqa: PLR0913  one for each option
         _bare(command, "this run is not in the sample", quiet=quiet)
     store = options.open_store(store_dir)
     try:
-        status, recording = launcher.record(command, store, name, deep=deep, labels=labels, contents=contents)
+        status, recording = recorder.record(command, store, name, deep=deep, labels=labels, contents=contents)
     except TapeUnwrittenError as error:
         tell(error)
         _end_as(error.status)
+    from reenact.report import recorded
+    from reenact.tape.close import outcome
+
     if not sampled and outcome(recording) == "ok":
         store.remove(recording.path)
         if not quiet:
@@ -104,8 +105,8 @@ def _end_as(status: int) -> NoReturn:
 
 
 def _bare(command: Command, why: str, *, quiet: bool) -> NoReturn:
-    from reenact.launch import launcher
+    from reenact.launch import recorder
 
     if not quiet:
         click.echo(f"reenact: nothing is recorded: {why}", err=True)
-    launcher.bare(command)
+    recorder.bare(command)

@@ -35,14 +35,15 @@ def command(run: str, words: tuple[str, ...], store_dir: str | None, *, quiet: b
     if words:
         _answered(run, words, store_dir, quiet=quiet, by_url=by_url)
     from reenact.cli.rerun import rerun
+    from reenact.launch.launcher import Manner
+
+    status, certificate = rerun(run, store_dir, Manner())
     from reenact.cli.screen import Screen
     from reenact.launch import supervise
     from reenact.launch.ending import known
-    from reenact.launch.launcher import Manner
     from reenact.report import certificate as certificates
     from reenact.report.certificate import Verdict
 
-    status, certificate = rerun(run, store_dir, Manner())
     if not certificates.passed(certificate) and certificate.verdict is not Verdict.FORENSIC:
         screen = Screen(err=True)
         screen.write("\n" + certificates.text(certificate, width=screen.width, paint=screen.paint))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,10 +12,9 @@ from reenact.cli import options
 from reenact.cli.progress import Progress
 from reenact.engine import normalize
 from reenact.errors import SignatureError, TapeCorruptError
-from reenact.launch import launcher, manifest
+from reenact.launch import interpreter, launcher, manifest, restored
 from reenact.launch.launcher import Manner
 from reenact.launch.settings import Settings
-from reenact.tape import signatures
 from reenact.tape.reader import Recording, outline
 from reenact.tape.store import MISNAMED, Store
 
@@ -38,7 +38,7 @@ def rerun(run: str, store_dir: str | None, manner: Manner, key: bytes = b"") -> 
                 manner,
                 settings=settings,
                 waiting=progress if manner.quiet else None,
-                meanwhile=_load_report,
+                meanwhile=functools.partial(_get_ready, recording),
             )
         from reenact.report.certificate import certify
 
@@ -52,6 +52,8 @@ def _recording(store: Store, run: str, key: bytes) -> Recording:
     if store.run_of(path) not in ("", held):
         raise TapeCorruptError(f"{path} is another tape: {MISNAMED.format(run=held)}")
     if key or (recording.seal is not None and recording.seal.signatures):
+        from reenact.tape import signatures
+
         try:
             signatures.check(recording.seal, key)
         except SignatureError as error:
@@ -69,6 +71,8 @@ def tell_if_from_elsewhere(recording: Recording, store: Store) -> None:
         click.echo(plain(line), err=True)
 
 
-def _load_report() -> None:
-    """It takes a while, in which the program that replays can be on its way."""
+def _get_ready(recording: Recording) -> None:
+    """For the certificate, while the program that replays is on its way: what makes it, and what its Python has."""
     import reenact.report.certificate  # noqa: F401
+
+    interpreter.of(restored.python_for(manifest.decode(recording.manifest)))

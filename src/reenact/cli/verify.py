@@ -39,12 +39,13 @@ def command(  # noqa: PLR0913  one for each option
     reenact verify support-agent-7f3a --observe --json
     """  # noqa: D301  \b tells click not to wrap
     from reenact.cli.rerun import rerun
-    from reenact.cli.screen import Screen
     from reenact.launch.launcher import Manner
-    from reenact.report import certificate as certificates
 
     key = options.public_key(key_file)
     _, certificate = rerun(run, store_dir, Manner(observe=observe, deep=deep, quiet=True), key)
+    from reenact.cli.screen import Screen
+    from reenact.report import certificate as certificates
+
     if as_json:
         click.echo(certificates.json(certificate))
     else:

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from reenact.doctor.finding import Diagnosis, Finding, Severity
-from reenact.report.divergence import GUTTER
 from reenact.report.figures import counted, inside
-from reenact.report.terminal import Paint, clip, labelled, plain, wrapped
+from reenact.report.terminal import GUTTER, Paint, clip, labelled, plain, wrapped
 
 _SOUND: Final = "SOUND"
 _VERDICTS: Final = {Severity.BREAKS: "WOULD BREAK", Severity.MAY: "MAY BREAK", Severity.NOTE: _SOUND}

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from reenact.doctor.finding import Finding, Severity
 from reenact.engine.divergence import Site
 from reenact.launch import manifest as manifests
-from reenact.launch import world
+from reenact.launch import restored
 from reenact.launch.ending import gone
 from reenact.launch.entry import ANSWERED
 from reenact.report.note import MEANING, last_line
@@ -46,7 +46,7 @@ NOTED: Final = {
     "file": _Noted(Severity.MAY, "Keep the file as it is as long as the tape is used."),
     "process": _Noted(Severity.NOTE, "Nothing, unless you want to see it: each has a tape of its own, to be read."),
 }
-NEWS: Final = ("explored", "resumed", "import", ANSWERED)  # tells where a tape comes from, and is no finding
+NEWS: Final = ("explored", "resumed", "import", "edit", ANSWERED)  # tells where a tape comes from: no finding
 _ADDRESS: Final = re.compile(rb"(?<= at )0x[0-9a-f]{6,16}\b|\b0x(?:7[0-9a-f]|5[56])[0-9a-f]{10}\b")
 _SHOWN: Final = 40  # bytes around an address
 
@@ -87,7 +87,7 @@ def _notes(recording: Recording) -> Iterator[Finding]:
 
 def _world(recording: Recording) -> Iterator[Finding]:
     manifest = manifests.decode(recording.manifest)
-    for what in world.cannot_restore(manifest):
+    for what in restored.cannot_restore(manifest):
         yield Finding(
             severity=Severity.MAY,
             slug="world",

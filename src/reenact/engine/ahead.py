@@ -4,33 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+import msgspec
+
 from reenact.engine.call import Call
 from reenact.engine.crossing import Answer, Crossing, Revive, begin_live, unseen
 from reenact.engine.failure import encode
 from reenact.engine.given import IN_TURN, Given
 from reenact.engine.lane import Lane
 from reenact.engine.session import Session
-from reenact.tape.event import Part, PartKind
+from reenact.tape import event as tape
+from reenact.tape.event import Failed, Part, PartKind
 from reenact.tape.reader import Event
 
 _CAME = (PartKind.OPENED, PartKind.HEAD, PartKind.CHUNK, PartKind.VALUE, PartKind.FAILURE)
 """What comes from outside: the others are the program's own doing, or follow from that."""
+_BROKEN = (PartKind.FAILURE, PartKind.CANCELLED, PartKind.GIVEN_UP)
+_LOWEST_ERROR = 300
 
 
 class Ahead(Given):
     """One such call. `event` is its number where it is on tape already: there a branch leaves its parent.
 
     The guard of a branch says what is to be done about it: nothing else than to ask the world, or to fail with an
-    exception, or to be answered as an event on its parent's tape was.
+    exception, or to be answered by what is there already.
     """
 
-    __slots__ = ("_call", "_refused")
+    __slots__ = ("_call", "_giver", "_refused", "failed", "step")
 
     def __init__(self, lane: Lane, session: Session, call: Call, revive: Revive, event: int = -1) -> None:
-        found = session.guard(call) if session.guard is not None else None
-        super().__init__(lane, session, call.kind, event, _served(lane, call, found), revive)
+        super().__init__(lane, session, call.kind, event, None, revive)
         self._call: Call | None = call
+        self.step, self.failed = 0, True
+        met = session.guard(call, self) if session.guard is not None else None
+        found = met[0] if met is not None else None
+        self._giver = met[1] if met is not None else None
         self._refused = isinstance(found, OSError)
+        self.served = _served(lane, call, found)
+
+    @property
+    def lane(self) -> str:
+        """The path of its lane."""
+        return self._lane.path
 
     @property
     def refused(self) -> bool:
@@ -59,6 +73,26 @@ class Ahead(Given):
             self.event = begin_live(self._session, self._lane, call)
         else:
             self._session.commit()
+        if self._giver is not None:
+            self._session.keep(tape.Given(self.event, self._giver))
+
+    def _keep(self, kind: PartKind, data: bytes, failed: Failed | None = None) -> None:
+        if kind == PartKind.HEAD:
+            self.failed = _status(data) >= _LOWEST_ERROR
+        elif kind in _BROKEN:
+            self.failed = True
+        super()._keep(kind, data, failed)
+
+
+class _Head(msgspec.Struct):
+    status: int = 0
+
+
+def _status(head: bytes) -> int:
+    try:
+        return msgspec.json.decode(head, type=_Head).status
+    except msgspec.MsgspecError:
+        return 0
 
 
 def _served(lane: Lane, call: Call, found: Event | OSError | None) -> Event | None:

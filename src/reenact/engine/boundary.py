@@ -138,6 +138,13 @@ class Boundary:
         at = self._next.get(lane, 0)
         return log is not None and at < len(log.events) and log.events[at].name == name
 
+    def written(self) -> dict[str, dict[int, int]]:
+        """How many bytes have been written, by lane and stream."""
+        found: dict[str, dict[int, int]] = {}
+        for (lane, stream), count in self._written.items():
+            found.setdefault(lane, {})[stream] = count
+        return found
+
     def held(self, lane: str, stream: int) -> int:
         """How many bytes of output the tape holds beyond what the lane has written so far."""
         log = self._plan.prefix.lanes.get(lane) if self._plan.prefix is not None else None

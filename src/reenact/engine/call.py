@@ -9,6 +9,7 @@ from reenact.tape.event import Kind
 
 Headers = tuple[tuple[str, str], ...]
 
+_encode = msgspec.json.Encoder().encode
 _headers_decoder = msgspec.json.Decoder(list[tuple[str, str]])
 
 
@@ -26,7 +27,7 @@ class Call(msgspec.Struct, frozen=True):
 
     def head(self) -> bytes:
         """The headers as they stand on tape."""
-        return msgspec.json.encode(self.headers)
+        return _encode(self.headers)
 
 
 class Outgoing(msgspec.Struct, frozen=True):

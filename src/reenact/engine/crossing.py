@@ -55,6 +55,7 @@ class Crossing:
     """An event under way. `served` is the tape's event when the tape answers."""
 
     __slots__ = ("_due", "_lane", "_parts", "_session", "closed", "event", "kind", "revive", "served")
+    step = 0  # of the run, which begins with it: a branch counts them
 
     def __init__(
         self, lane: Lane, session: Session, kind: Kind, event: int, served: Event | None, revive: Revive
@@ -85,17 +86,16 @@ class Crossing:
     @classmethod
     def _begin(cls, lane: Lane, session: Session, call: Call, revive: Revive) -> Crossing:
         match session.boundary.enter(lane.path, call, None):
+            case Perform() if session.live and session.guard is None:
+                return cls(lane, session, call.kind, begin_live(session, lane, call), None, revive)
             case Pass():
                 return _Beside(lane, session, call.kind, -1, unseen(lane, call.name), revive)
             case Serve(event) if session.frontier is not None and session.frontier.asks_again(event):
                 return _ahead(lane, session, call, revive, event.id)
             case Serve(event):
                 return cls(lane, session, call.kind, event.id, event, revive)
-            case Perform() if session.guard is not None or not session.live:
-                return _ahead(lane, session, call, revive)
             case Perform():
-                event_id = begin_live(session, lane, call)
-                return cls(lane, session, call.kind, event_id, None, revive)
+                return _ahead(lane, session, call, revive)
             case Refuse(divergence, event):
                 session.diverge(divergence)
                 if event is not None and event.kind is call.kind:
@@ -279,7 +279,7 @@ class Crossing:
     def sent(self, asked: Callable[[], Outgoing]) -> Outgoing | None:
         """What is sent in the place of a request, where that is something else: in a branch."""
         reroute = self._session.reroute
-        return reroute(self.event, asked()) if reroute is not None else None
+        return reroute(self.event, asked(), self.step) if reroute is not None else None
 
     @property
     def refused(self) -> bool:

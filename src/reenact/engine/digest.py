@@ -17,20 +17,15 @@ from decimal import Decimal
 from enum import Enum
 from pathlib import PosixPath, PurePosixPath, PureWindowsPath
 from types import GetSetDescriptorType, MemberDescriptorType, SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 from reenact.engine.place import is_library
 from reenact.tape.redact import is_secret_variable, redact_value
 
-NODES = 4_000
-"""So many values are looked at for one variable, and no more: the last of a list first, since agents append."""
-DEPTH = 16
-LETTERS = 65_536
-"""Of a longer text, so many characters or bytes from either end."""
 SIZE = 8  # bytes of a digest
 
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class that was made when the program ran
-_CLASSES = 4_096  # whose attributes are remembered
+CLASSES = 4_096  # whose attributes are remembered
 _RECORDS = frozenset({"__dataclass_fields__", "__attrs_attrs__", "__pydantic_validator__", "__struct_fields__"})
 _NAMESPACES = frozenset({"argparse:Namespace", "uuid:UUID", "fractions:Fraction"})
 _DATES = (datetime.date, datetime.timedelta, datetime.timezone)
@@ -38,15 +33,28 @@ MOMENTS = (datetime.datetime, datetime.time)
 _PATHS = (PosixPath, PurePosixPath, PureWindowsPath)
 
 # what the interpreter itself knows of a class: a metaclass may have its own idea of these names
-_mro = type.__dict__["__mro__"].__get__
-_names = type.__dict__["__dict__"].__get__
-_module = type.__dict__["__module__"].__get__
-_qualname = type.__dict__["__qualname__"].__get__
+mro_of = type.__dict__["__mro__"].__get__
+names_of = type.__dict__["__dict__"].__get__
+module_of = type.__dict__["__module__"].__get__
+qualname_of = type.__dict__["__qualname__"].__get__
 _flags = type.__dict__["__flags__"].__get__
 _arguments = BaseException.__dict__["args"].__get__
 
 Fields = tuple[tuple[str, Callable[[Any], Any]], ...]
 _FIELDS: dict[int, tuple[type, Fields | None]] = {}  # by id, with the class, so that its id stays its own
+
+
+class Bounds(NamedTuple):
+    """How much of one variable is looked at.
+
+    `nodes` values, the last of a list first, since agents append; of a longer text, so many characters or bytes from
+    either end; what is called like a secret not, when it `hides`. What ends on a tape does.
+    """
+
+    nodes: int = 4_000
+    depth: int = 16
+    letters: int = 65_536
+    hides: bool = True
 
 
 class Digester:
@@ -56,16 +64,19 @@ class Digester:
     something of the last value was not looked at, or is no plain data; `secret` counts values left out for their name.
     """
 
-    def __init__(self, salt: bytes, clean: Callable[[bytes], bytes] = bytes) -> None:
+    def __init__(
+        self, salt: bytes = b"", clean: Callable[[bytes], bytes] = bytes, bounds: Bounds | None = None
+    ) -> None:
         self._salt = salt
         self._clean = clean
+        self._bounds = bounds or Bounds()
         self._left = 0
         self.whole = True
         self.secret = 0
 
     def digest(self, value: Any) -> bytes | None:
         """The digest; None where nothing of the value can be compared."""
-        self._left, self.whole = NODES, True
+        self._left, self.whole = self._bounds.nodes, True
         out: list[bytes] = []
         if not self._walk(value, out, ()):
             return None
@@ -79,7 +90,7 @@ class Digester:
         if plain is not None:
             out.append(plain(value))
             return True
-        if self._left < 0 or len(above) >= DEPTH:
+        if self._left < 0 or len(above) >= self._bounds.depth:
             self.whole = False
             return True
         if kind is str or kind is bytes or kind is bytearray:
@@ -96,16 +107,16 @@ class Digester:
         if issubclass(kind, dict):
             self._pairs(list(dict.items(value)), out, above)
         elif issubclass(kind, list | tuple | deque):
-            self._items(_listed(value, kind), out, above)
+            self._items(list(base_of(kind, list, tuple, deque).__iter__(value)), out, above)
         elif issubclass(kind, set | frozenset):
-            self._unordered(list(_base(kind, set, frozenset).__iter__(value)), out, above)
+            self._unordered(list(base_of(kind, set, frozenset).__iter__(value)), out, above)
         elif issubclass(kind, BaseException):
             self._items(list(_arguments(value)), out, above)
         elif issubclass(kind, Enum):
             known = object.__getattribute__(value, "__dict__")
             return self._walk(known.get("_name_") or known.get("_value_"), out, above)
         elif issubclass(kind, tuple(_EXACT)):
-            self._walk(_EXACT[_base(kind, *_EXACT)](value), out, above)
+            self._walk(_EXACT[base_of(kind, *_EXACT)](value), out, above)
         else:
             parts = data_of(value, kind)
             found = parts is not None
@@ -123,7 +134,7 @@ class Digester:
         out.append(b"%d" % len(pairs))
         for key, value in self._affordable(pairs):
             self._walk(key, out, above)
-            if type(key) is str and is_secret_variable(key):
+            if self._bounds.hides and type(key) is str and is_secret_variable(key):
                 self.secret += 1
             else:
                 self._walk(value, out, above)
@@ -156,7 +167,7 @@ class Digester:
     def _letters(self, value: str | bytes | bytearray) -> bytes:
         """A text or bytes without credentials, and of a long one its ends."""
         if isinstance(value, str):
-            text = redact_value(value) if "://" in value else value
+            text = redact_value(value) if self._bounds.hides and "://" in value else value
             mark, data = b"s", text.encode("utf-8", "surrogatepass")
         else:
             mark, data = b"a" if isinstance(value, bytearray) else b"b", bytes(value)
@@ -164,9 +175,10 @@ class Digester:
 
     def _ends(self, mark: bytes, data: bytes | memoryview) -> bytes:
         """What there is, or of much the ends, with its length: so the end of one value is not the begin of the next."""
-        if len(data) > 2 * LETTERS:
+        letters = self._bounds.letters
+        if len(data) > 2 * letters:
             self.whole = False
-            return b"%s%d:%s%s" % (mark, len(data), data[:LETTERS], data[-LETTERS:])
+            return b"%s%d:%s%s" % (mark, len(data), data[:letters], data[-letters:])
         return b"%s%d:%s" % (mark, len(data), data)
 
 
@@ -174,9 +186,9 @@ def fields_of(kind: type) -> Fields | None:
     """The attributes of such objects and how each is had, past what the class makes of it; None: they do not count."""
     known = _FIELDS.get(id(kind))
     if known is None:
-        if len(_FIELDS) >= _CLASSES:
+        if len(_FIELDS) >= CLASSES:
             _FIELDS.clear()
-        known = _FIELDS[id(kind)] = (kind, _find_fields(kind) if _is_walked(kind) else None)
+        known = _FIELDS[id(kind)] = (kind, attributes_of(kind) if _is_walked(kind) else None)
     return known[1]
 
 
@@ -196,8 +208,8 @@ def values_of(value: Any, fields: Fields) -> Iterator[tuple[str, Any]]:
 
 def type_name(kind: type) -> str:
     """`module:qualified.name`."""
-    module = _module(kind)
-    return f"{module if type(module) is str else '?'}:{_qualname(kind)}"
+    module = module_of(kind)
+    return f"{module if type(module) is str else '?'}:{qualname_of(kind)}"
 
 
 def data_of(value: Any, kind: type) -> tuple[bytes | memoryview, ...] | None:
@@ -234,21 +246,22 @@ def _is_walked(kind: type) -> bool:
         return False
     if issubclass(kind, Enum | type):
         return False
-    return _is_agents(kind) or any(_RECORDS.intersection(_names(one)) for one in _mro(kind))
+    return _is_agents(kind) or any(_RECORDS.intersection(names_of(one)) for one in mro_of(kind))
 
 
 def _is_agents(kind: type) -> bool:
-    module = sys.modules.get(str(_module(kind)))
+    module = sys.modules.get(str(module_of(kind)))
     file = getattr(module, "__dict__", {}).get("__file__")
     if file is None:
         return module is sys.modules.get("__main__")  # `python -c`
     return not is_library(str(file))
 
 
-def _find_fields(kind: type) -> Fields:
+def attributes_of(kind: type) -> Fields:
+    """The attributes that objects of a class have: their dictionary and their slots."""
     found: dict[str, Callable[[Any], Any]] = {}
-    for one in reversed(_mro(kind)):
-        for name, member in _names(one).items():
+    for one in reversed(mro_of(kind)):
+        for name, member in names_of(one).items():
             dictionary = name == "__dict__" and type(member) in (GetSetDescriptorType, MemberDescriptorType)
             slot = type(member) is MemberDescriptorType and _flags(one) & _HEAP_TYPE and name != "__weakref__"
             if dictionary or slot:
@@ -256,11 +269,7 @@ def _find_fields(kind: type) -> Fields:
     return tuple(found.items())
 
 
-def _listed(value: Any, kind: type) -> list[Any]:
-    return list(_base(kind, list, tuple, deque).__iter__(value))
-
-
-def _base(kind: type, *bases: Any) -> Any:
+def base_of(kind: type, *bases: Any) -> Any:
     """Which of these built-in types the class is made from: its methods are called, not the class's own."""
     return next(base for base in bases if issubclass(kind, base))
 

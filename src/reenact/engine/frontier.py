@@ -51,7 +51,9 @@ class Frontier:
         self._skew, self._of_day = self._clocks()
         self.passed = self._broken = False
         branch = tape.branch
-        self._anew = branch.event if branch is not None and not branch.edits and not branch.before else -1
+        edited = {part.event for part in branch.edits} if branch is not None else set()
+        anew = branch is not None and not branch.before and branch.event not in edited
+        self._anew = branch.event if branch is not None and anew else -1
 
     # Who waits
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dis
 import linecache
-import sys
 from collections.abc import Callable, Iterator
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
@@ -18,6 +17,7 @@ from reenact.engine.glimpse import glimpse
 from reenact.engine.lane import Lane
 from reenact.engine.place import BOTTOM, Place, is_library, name_of
 from reenact.engine.session import Session, site_of
+from reenact.engine.variables import variables_of
 from reenact.tape.event import LOCALS_SALT, Locals, Snapshot
 from reenact.tape.reader import Recording
 from reenact.tape.redact import is_secret_variable
@@ -26,8 +26,6 @@ MAX_FOUND = 50  # differences that a replay tells
 
 # what a program is, and not what it knows
 _CODE = (ModuleType, type, FunctionType, MethodType, BuiltinFunctionType, type(annotations))
-_CO_OPTIMIZED = 1  # of a function, whose variables are no dictionary (inspect.CO_OPTIMIZED)
-_OURS = 3  # references to the copy of a frame's variables: the frame's, ours, and the one that asks
 
 
 class Variables(NamedTuple):
@@ -72,8 +70,8 @@ class Look:
 
     def _named(self, frame: FrameType) -> Iterator[tuple[str, Any]]:
         """The variables by name; of an object with attributes that count, each of these."""
-        for name, value in _locals(frame):
-            if name.startswith(("__", ".")):
+        for name, value in variables_of(frame).items():
+            if name.startswith("__"):
                 continue
             fields = fields_of(type(value))
             inside = [(f"{name}.{own}", held) for own, held in values_of(value, fields)] if fields else [(name, value)]
@@ -197,12 +195,3 @@ def _sets(instruction: dis.Instruction, name: str) -> bool:
 
 def _site(frame: FrameType | None) -> Site | None:
     return site_of(Place(frame.f_code.co_filename, frame.f_lineno, name_of(frame))) if frame is not None else None
-
-
-def _locals(frame: FrameType) -> list[tuple[str, Any]]:
-    """What the frame's variables hold. Before Python 3.13 that is a copy: it must not keep alive what they let go."""
-    names = frame.f_locals
-    pairs = list(names.items())
-    if type(names) is dict and frame.f_code.co_flags & _CO_OPTIMIZED and sys.getrefcount(names) <= _OURS:
-        names.clear()
-    return pairs

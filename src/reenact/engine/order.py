@@ -8,8 +8,9 @@ the tape names. So the order of outcomes on tape decides the order of everything
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 
 from reenact import _real
@@ -55,6 +56,8 @@ class Strand:
             return False  # and nothing is written: the turn may come at this very moment, from another thread
         self.granted = False
         self._gate.acquire(blocking=False)
+        if self.order.taken is not None:
+            self.order.taken()
         return True
 
     def activity(self) -> str:
@@ -117,6 +120,7 @@ class Order:
         self.lone: Strand | None = None
         self.cursor = 0
         self.handed: Callable[[], None] | None = None
+        self.taken: Callable[[], None] | None = None  # by a thread that goes on, while a debugger holds the run
 
     def begin(self, strand: Strand) -> None:
         """The first strand of the run has the baton."""
@@ -228,6 +232,18 @@ class Order:
             woken = self._next()
         if woken is not None:
             woken.wake()
+
+    @contextlib.contextmanager
+    def still(self) -> Iterator[None]:
+        """Inside of this nobody is passed by, nor let go on: a debugger holds the run."""
+        with self._lock:
+            yield
+
+    def renumber(self) -> None:
+        """This process is a copy of another, and its only thread has another number there."""
+        with self._lock:
+            if self._running is not None:
+                self._running.native_id = _real.get_native_id()
 
     def dissolve(self) -> None:
         """Nobody has to wait any more: the run is over."""

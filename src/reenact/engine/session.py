@@ -10,7 +10,7 @@ import os
 import traceback
 from collections.abc import Callable
 from types import CodeType, FrameType
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 from weakref import WeakSet
 
 from reenact import _real
@@ -34,6 +34,9 @@ from reenact.tape.delta import Bodies
 from reenact.tape.reader import Event, Recording
 from reenact.tape.vault import Vault
 from reenact.tape.writer import HEAVY_BYTES, TapeWriter
+
+if TYPE_CHECKING:
+    from reenact.engine.guard import Guard
 
 _LAST = 1e-6
 _SESSIONS: WeakSet[Session] = WeakSet()
@@ -137,8 +140,9 @@ class Session:
         self.frontier: Frontier | None = None  # of a run that is resumed
         self.monotonic: Callable[[], float] = _real.monotonic  # what event loops go by
         self.at_live: list[Callable[[], object]] = []  # when a run that is resumed goes live
-        self.reroute: Callable[[int, Outgoing], Outgoing | None] | None = None  # of a branch: what is sent instead
-        self.guard: Callable[[Call], Event | OSError | None] | None = None  # of a branch: see `engine.ahead`
+        self.reroute: Callable[[int, Outgoing, int], Outgoing | None] | None = None  # of a branch: what is sent instead
+        self.guard: Guard | None = None  # of a branch
+        self.withholds: Callable[[str], bool] | None = None  # of a branch: whether side traffic to a host stays here
         self.call_handler: Callable[[int], None] | None = None
         self.recorded_pid = -1
         self.stand_ins: set[int] = set()  # numbers of processes of the recorded run, which may be anybody's by now
@@ -362,7 +366,8 @@ class Session:
         with self._flushing:  # or what was taken first might be kept last
             drawn = lane.drawn.take()
             if drawn:
-                draws = [(kind, self._code_site(code), values) for kind, code, values in drawn]
+                sites = self._sites
+                draws = [(kind, sites.get(id(code)) or self._code_site(code), values) for kind, code, values in drawn]
                 self.keep(ev.Draws(lane.index, draws))
             if not lane.out:
                 return

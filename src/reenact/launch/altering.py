@@ -57,8 +57,8 @@ def results_of(recording: Recording, step: Event, later: list[Event], name: str,
     raise EditError(f"no later request brings the result of {name!r}")
 
 
-def rules_of(parent: Recording, tail: Tail) -> list[Rule]:
-    """What is done to each request of a branch.
+def edits_of(parent: Recording, tail: Tail) -> list[Rule]:
+    """What is other of what the requests of a branch say, from the first that is live on.
 
     Raises:
         EditError: something of it does not fit.
@@ -69,11 +69,17 @@ def rules_of(parent: Recording, tail: Tail) -> list[Rule]:
         rules.append(rule.bound(asked_of(parent, parent.events[result.told])))
     if tail.patch:
         rules.append(context_rule(asked_of(parent, parent.events[tail.patched]), tail.patch))
-    if tail.model:
-        rules.append(ModelRule(tail.model))
-    if tail.endpoint:
-        rules.append(BaseUrlRule(tail.endpoint, tail.key))
     return rules
+
+
+def policy_of(tail: Tail, key: str) -> list[Rule]:
+    """Which model the requests of a branch ask, and where, with that key.
+
+    Raises:
+        EditError: that is no place.
+    """
+    rules: list[Rule] = [ModelRule(tail.model)] if tail.model else []
+    return [*rules, BaseUrlRule(tail.endpoint, key)] if tail.endpoint else rules
 
 
 def tools_of(recording: Recording, events: list[int], name: str) -> list[Event]:

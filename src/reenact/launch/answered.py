@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from reenact.errors import UsageError
-from reenact.launch import entry, launcher, running
+from reenact.launch import entry, recorder, running
 from reenact.launch import manifest as manifests
 from reenact.launch.command import Command
 from reenact.launch.spec import Report
@@ -41,8 +41,8 @@ def answered(command: Command, imported: Recording, store: Store, *, by_url: boo
     if not entry.is_import(manifest.entry):
         raise UsageError(RECORDED.format(run=manifest.run_id))
     with tempfile.TemporaryDirectory(prefix="reenact-") as folder:
-        answers = launcher.Answers(imported.path, Path(folder) / "report.json", by_url)
-        status, recording = launcher.record(command, store, answers=answers)
+        answers = recorder.Answers(imported.path, Path(folder) / "report.json", by_url)
+        status, recording = recorder.record(command, store, answers=answers)
         report = running.report_of(answers.report)
     if report.divergences or not report.complete:
         store.remove(recording.path)

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -36,12 +37,14 @@ from reenact.seams.system.children import Others
 from reenact.seams.system.files import Files, attend
 from reenact.seams.system.joining import Joined, Start
 from reenact.seams.system.listings import hide
-from reenact.tape.close import leave_faults
 from reenact.tape.event import Ended, Failed, Snapshot
 from reenact.tape.reader import Recording, read
 from reenact.tape.vault import Vault
 from reenact.tape.whole import process
 from reenact.tape.writer import TapeWriter
+
+if TYPE_CHECKING:
+    from reenact.probe.stop import Probe
 
 ANSWERED = "its HTTP was answered by {}, which another tool has recorded"
 
@@ -69,6 +72,7 @@ def begin_program(session: Session, spec: Spec, store: Path, seed: str) -> Files
 
         return onward.begin_program(session, spec, store)
     tape = session.plan.prefix
+    probe = probe_of(session, spec)
     hide(store)
     workspace = Workspace.enter(tape, Path(spec.report).parent) if tape is not None else None
     served = workspace.served() if workspace is not None else None
@@ -77,6 +81,8 @@ def begin_program(session: Session, spec: Spec, store: Path, seed: str) -> Files
     attend(session, files or served)
 
     def end() -> None:
+        if probe is not None:
+            probe.end()
         if workspace is not None:
             finish_replay(session, spec, last_error(), workspace)
         if files is not None:
@@ -84,7 +90,7 @@ def begin_program(session: Session, spec: Spec, store: Path, seed: str) -> Files
         if session.source is not None:
             _report_answered(session, spec, closed=closed)
 
-    finish = once_here(end)
+    finish = once_here(end, None if probe is None else lambda: probe.pid)
     # Registered first, so called last, after everything that the program registers
     atexit.register(finish)
     others: Others | None = files or workspace
@@ -95,7 +101,24 @@ def begin_program(session: Session, spec: Spec, store: Path, seed: str) -> Files
         enclosed = workspace.enclosed if workspace is not None else None
         home = spec, spec.tape, str(store), session.run_id, seed, enclosed
         installed.processes.offspring = partial(_offspring, session, installed, home)
+    if probe is not None:
+        hold(probe, spec, workspace)
     return files
+
+
+def probe_of(session: Session, spec: Spec) -> Probe | None:
+    """What holds a replay still, if a debugger has asked for it."""
+    if spec.probe < 0:
+        return None
+    from reenact.probe.stop import Probe  # noqa: PLC0415  few replays are held
+
+    return Probe(session, spec.probe)
+
+
+def hold(probe: Probe, spec: Spec, workspace: Workspace | None) -> None:
+    """Holds it still, for the first time; checkpoints need files that the kernel has closed."""
+    enclosed = workspace.enclosed if workspace is not None and spec.checkpoints else None
+    probe.begin(enclosed.folders if enclosed is not None else None)
 
 
 _ENTERED: list[Workspace] = []
@@ -217,7 +240,9 @@ def take_up(session: Session) -> None:
     if session.writer is not None:
         session.writer.guard()
     if tape is not None:
-        gc.collect()  # what all this has left over is not for the program to find: it may count what it collects
+        # What all this has left over is not for the program to find: it may count what it collects. Where the start-up
+        # hook keeps the collector off, all of that is young.
+        gc.collect(2 if gc.isenabled() else 0)
 
 
 def _offspring(
@@ -235,12 +260,15 @@ def _join(session: Session, store: Path, deep: bool, start: Start, lanes: Iterat
     return Inviting(session.writer.path, store, session.run_id, session.began, session.vault, deep=deep)(start, lanes)
 
 
-def once_here(function: Callable[[], None]) -> Callable[[], None]:
-    """`function`, called once and in this process only: what it forks runs exit handlers, too."""
-    left, owner = [function], _real.getpid()
+def once_here(function: Callable[[], None], here: Callable[[], int] | None = None) -> Callable[[], None]:
+    """`function`, called once and in this process only: what it forks runs exit handlers, too.
+
+    `here` says which process that is by now, where copies of it go on in its place.
+    """
+    left, began = [function], _real.getpid()
 
     def call() -> None:
-        if left and _real.getpid() == owner:
+        if left and _real.getpid() == (began if here is None else here()):
             left.pop()()
 
     return call
@@ -291,6 +319,8 @@ def finish_recording(session: Session, files: Files | None) -> None:
         with contextlib.suppress(Exception):  # it is among the faults already
             session.writer.close()
         if session.faults and session.found is nobody:
+            from reenact.tape.close import leave_faults  # noqa: PLC0415  a run has none, if we are any good
+
             with contextlib.suppress(OSError):
                 leave_faults(session.writer.path, session.vault.clean_text("\n".join(session.faults)))
 

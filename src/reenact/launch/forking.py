@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import msgspec
 
@@ -11,6 +12,7 @@ from reenact.engine.divergence import Divergence
 from reenact.errors import UsageError
 from reenact.launch import entry, launcher, resuming
 from reenact.launch import manifest as manifests
+from reenact.launch import tail as tails
 from reenact.launch.launcher import Manner
 from reenact.launch.manifest import Manifest
 from reenact.launch.resuming import Resumed
@@ -73,9 +75,12 @@ def fork(  # noqa: PLR0913  all that a branch is from its first moment on
     tail: Tail,
     name: str = "",
     *,
+    keep: Callable[[str], Path] | None = None,
     quiet: bool = False,
 ) -> Resumed:
     """Runs the program again: on what its tape holds up to that `point`, and then live.
+
+    `keep` says where what the branch of that name writes to files is kept.
 
     Raises:
         UsageError: it cannot be forked.
@@ -84,11 +89,14 @@ def fork(  # noqa: PLR0913  all that a branch is from its first moment on
     env = resuming.environment_of(manifest)
     vault = Vault()
     vault.learn_environment(env)
-    vault.learn([tail.key.encode()] if tail.key else [], bool)
+    key = tails.key_of(tail)
+    vault.learn([key.encode()] if key else [], bool)
     here = point.event, [*point.edits], point.step, point.what, point.before
-    writer = _begin(recording, manifest, store, Branch(manifest.run_id, recording.digest, *here), name)
+    branch = Branch(manifest.run_id, recording.digest, *here)
+    writer = _begin(recording, manifest, store, branch, tail, name)
     vault.share(sealed.beside(writer.path))
-    done = resuming.go_on(recording, "fork", writer, env, vault, settings, tail, recording.path, quiet=quiet)
+    kept = keep(writer.path.stem) if keep is not None else None
+    done = resuming.go_on(recording, "fork", writer, env, vault, settings, recording.path, key, keep=kept, quiet=quiet)
     if not done.report.live:
         store.remove(writer.path)
     return done
@@ -112,11 +120,11 @@ def changed(recording: Recording, settings: Settings) -> tuple[Point, Divergence
     return Point(-1 if at is None else at, what="today's code", before=True), found
 
 
-def _begin(recording: Recording, manifest: Manifest, store: Store, branch: Branch, name: str) -> TapeWriter:
+def _begin(recording: Recording, manifest: Manifest, store: Store, branch: Branch, tail: Tail, name: str) -> TapeWriter:
     """The tape of a branch, which begins with where it leaves its parent."""
     run, path = store.new(name or manifest.name)
     own = msgspec.structs.replace(manifest, run_id=run, name=name or manifest.name, started=_real.time_ns())
-    first = (Start(branching.news(recording.manifest, manifests.encode(own))), branch)
+    first = (Start(branching.news(recording.manifest, manifests.encode(own))), branch, tails.kept(tail))
     labels = rows(own.session, own.tags) | branching.rows(branch)
     try:
         return TapeWriter.create(path, run, own.name, own.started, labels, first)

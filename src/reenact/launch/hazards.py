@@ -14,9 +14,10 @@ from fnmatch import fnmatchcase
 from urllib.parse import urlsplit
 
 from reenact.engine.call import Call, Headers, headers_of
+from reenact.engine.guard import Asking
 from reenact.launch.tail import Tail
 from reenact.providers.route import place_of
-from reenact.tape.event import Kind
+from reenact.tape.event import Giver, Kind
 from reenact.tape.reader import Event, Recording
 
 REFUSED = "reenact refused {label} in a branch: nobody has allowed it (reenact fork --allow '{label}')"
@@ -62,9 +63,11 @@ class Hazards:
         self._models = set(model_hosts(parent))
         self.met: dict[str, tuple[int, int, int]] = {}
         """How often each was done, answered from tape, and refused, by its label."""
+        self.withheld: dict[str, int] = {}
+        """How many requests that are side traffic were not sent, by host."""
 
-    def __call__(self, call: Call) -> Event | OSError | None:
-        """What is to be done about a call, as `engine.ahead` wants it."""
+    def __call__(self, call: Call, _asking: Asking) -> tuple[Event | OSError, Giver] | None:
+        """See `engine.guard`."""
         labels = self._labels(call)
         if not labels:
             return None
@@ -72,12 +75,19 @@ class Hazards:
         done, given, refused = self.met.get(labels[0], (0, 0, 0))
         if found is not None:
             self.met[labels[0]] = done, given + 1, refused
-            return found
+            return found, Giver.PARENT
         if matches(labels, self._tail.allow):
             self.met[labels[0]] = done + 1, given, refused
             return None
         self.met[labels[0]] = done, given, refused + 1
-        return PermissionError(errno.EPERM, REFUSED.format(label=labels[0]))
+        return PermissionError(errno.EPERM, REFUSED.format(label=labels[0])), Giver.REFUSAL
+
+    def withholds(self, host: str) -> bool:
+        """Whether side traffic to that host is answered here and not sent."""
+        if matches([f"telemetry:{host}", f"telemetry:{host.rpartition(':')[0]}"], self._tail.allow):
+            return False
+        self.withheld[host] = self.withheld.get(host, 0) + 1
+        return True
 
     def _labels(self, call: Call) -> list[str]:
         labels = labels_of(call.kind, call.name, call.headers)

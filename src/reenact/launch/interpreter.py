@@ -19,6 +19,11 @@ _ASK = "import json, platform, sys; print(json.dumps([platform.python_version(),
 _ASK_FOR_HOOK = "import sys; sys.exit('reenact._hook' not in sys.modules)"
 _HOOK_LOADED_BUT_IDLE = {"REENACT_RECORD": "0"}
 _SECONDS = 20
+HOOK_FAILED = 70  # exit status of a process in which the start-up hook could not begin (EX_SOFTWARE of sysexits.h)
+HOOK_MISSING = (
+    "the program ran, but reenact's start-up hook did not run in it: {python} has no reenact.pth in its site-packages "
+    "(or was started with -S). Install reenact into that interpreter."
+)
 NO_SITE = re.compile(r"-[a-zA-VYZ]*S")
 """An option of the interpreter with which it reads no start-up hook."""
 _PACKAGES = ("lib*/python3*/site-packages", "lib/python3*/dist-packages", "local/lib/python3*/dist-packages")

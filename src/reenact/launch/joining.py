@@ -11,11 +11,11 @@ import re
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from reenact import __version__
 from reenact.launch import command, fronts, shell

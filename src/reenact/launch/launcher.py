@@ -1,4 +1,4 @@
-"""Records and replays programs in a process of their own."""
+"""Replays recorded programs in a process of their own."""
 
 from __future__ import annotations
 
@@ -7,60 +7,41 @@ import functools
 import itertools
 import os
 import signal
-import sqlite3
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import NoReturn
 
 import msgspec
 
 from reenact import __version__, _real
 from reenact.engine.divergence import Divergence, What
 from reenact.engine.schedule import Schedule
-from reenact.errors import ArgumentError, TapeError, TapeUnwrittenError, UsageError
-from reenact.launch import closing, entry, interpreter, running, standstill, supervise, world
+from reenact.errors import ArgumentError, UsageError
+from reenact.launch import entry, interpreter, restored, running, standstill, supervise
 from reenact.launch import manifest as manifests
 from reenact.launch.command import Command
-from reenact.launch.labels import Labels
 from reenact.launch.manifest import Manifest
-from reenact.launch.page import Page
 from reenact.launch.settings import Settings
-from reenact.launch.slip import Slip
 from reenact.launch.spec import CALL, SPEC, Report, Spec
 from reenact.launch.standstill import Standstill
-from reenact.tape import sealed
-from reenact.tape.contents import Contents
-from reenact.tape.event import LOCALS_SALT, UNKNOWN_STATUS, VISITED, Note, Start
-from reenact.tape.labels import rows
+from reenact.tape.event import LOCALS_SALT, UNKNOWN_STATUS, VISITED
 from reenact.tape.reader import Recording
-from reenact.tape.store import Store
-from reenact.tape.vault import Vault
-from reenact.tape.writer import TapeWriter
 
-HOOK_MISSING = (
-    "the program ran, but reenact's start-up hook did not run in it: {python} has no reenact.pth in its site-packages "
-    "(or was started with -S). Install reenact into that interpreter."
-)
 NO_HOOK = (
     "nothing was run: the tape was recorded with {python}, and there reenact's start-up hook does not run, so that the "
     "program would reach the network. Install reenact {version} into that interpreter."
 )
-NOT_RECORDED = "nothing was recorded: the start-up hook failed, for the reason above"
 NOT_REPLAYED = "nothing was replayed: the start-up hook failed. {reason}"
 NOT_DEEP = (
     "{run} was recorded without --deep: its tape holds nothing of variables. Record it with: reenact record --deep"
 )
-NO_TAPE = "cannot make a tape in {store}: {reason}. Choose another folder with --store."
 STANDS_STILL = "it did nothing for {seconds:.0f} s, and was ended: it waits for what is not on tape"
-NOT_STARTED = "{python} could not be started: {reason}"
 NO_PROGRAM = (
     "{run} was imported ({source}) and names no program: give the one whose HTTP it is to answer, as in "
     "reenact replay {run} -- agent.py"
 )
 CALL_AGAIN = "from reenact.api import replay_call; replay_call()"
-HOOK_FAILED = 70  # exit status of a process in which the start-up hook could not begin (EX_SOFTWARE of sysexits.h)
 _TAIL = 4096  # bytes of a quiet replay's stderr that are kept
 
 
@@ -103,115 +84,6 @@ class Replayed(msgspec.Struct, frozen=True):
     def name(self) -> str:
         """What a process is called: that of multiprocessing by its name, a program by its command."""
         return self.recording.name if entry.is_process(self.manifest.entry) else self.manifest.command
-
-
-class Answers(msgspec.Struct, frozen=True):
-    """Where the answers to a program's HTTP come from, see `Spec`, and where to report."""
-
-    tape: Path
-    report: Path
-    by_url: bool = False
-
-
-def record(  # noqa: PLR0913  all that a recording may be
-    command: Command,
-    store: Store,
-    name: str | None = None,
-    *,
-    deep: bool = False,
-    labels: Labels | None = None,
-    answers: Answers | None = None,
-    contents: Contents | None = None,
-) -> tuple[int, Recording]:
-    """Runs a program and records it; `deep` with digests of its variables. Its exit status, and its tape, closed.
-
-    `labels` are those that it begins with, if any; `answers` answer its HTTP in the place of the network; `contents`
-    finds what is to be redacted besides credentials.
-
-    Raises:
-        UsageError: it could not be recorded.
-        TapeUnwrittenError: it has run, and its tape could not be closed.
-    """
-    vault = Vault(contents=contents)
-    vault.learn_environment(os.environ)
-    name = vault.clean_text(name or command.name)
-    settings = Settings.near(Path.cwd())
-    boundaries, side_traffic = settings.boundaries, settings.side_traffic
-    run_id, path = store.new(name)
-    vault.share(sealed.beside(path))
-    manifest = world.survey(command, run_id, name, vault, boundaries, side_traffic)
-    manifest = (labels or Labels()).on(manifest, vault)
-    writer = _begun(store, path, manifest, vault)
-    slip, page = Slip.made(), Page(vault)
-    user_seed = os.environ.get("PYTHONHASHSEED")
-    spec = Spec(
-        "record",
-        str(path),
-        hash_seed=user_seed,
-        last_piece=writer.first,
-        terminal=manifest.terminal,
-        boundaries=boundaries,
-        side_traffic=side_traffic,
-        deep=deep,
-        slip=slip.path,
-        vault=vault.hand_on(),
-    )
-    if answers is not None:
-        spec = msgspec.structs.replace(
-            spec,
-            answers=str(answers.tape),
-            report=str(answers.report),
-            by_url=answers.by_url,
-            settings=msgspec.json.encode(settings.table).decode(),
-            project=str(settings.folder or ""),
-        )
-    env = {**os.environ, "PYTHONHASHSEED": manifest.hash_seed, SPEC: msgspec.json.encode(spec).decode()}
-    env.pop("REENACT_RECORD", None)
-    try:
-        status = supervise.run(command.argv, env)
-    except OSError as error:
-        store.remove(path)
-        raise UsageError(NOT_STARTED.format(python=command.python, reason=error.strerror)) from error
-    finally:
-        with contextlib.suppress(sqlite3.Error):
-            writer.close()  # held until now, so that the tape is seen to be written throughout
-        untold = slip.texts
-        slip.close()
-        page.close()
-    try:
-        recording = closing.close(path, status, [Note("fault", text, -1) for text in untold], vault)
-    except TapeError as error:
-        told = (text.rpartition("\n")[2] for text in untold)
-        raise TapeUnwrittenError(". ".join((*told, str(error))), status) from error
-    if not recording.lanes and (status == HOOK_FAILED or not _hook_runs(command)):
-        store.remove(path)
-        raise UsageError(NOT_RECORDED if status == HOOK_FAILED else HOOK_MISSING.format(python=command.python))
-    return status, recording
-
-
-def _begun(store: Store, path: Path, manifest: Manifest, vault: Vault) -> TapeWriter:
-    """The tape of a run that begins, which says what is run."""
-    labels, first = rows(manifest.session, manifest.tags), [Start(manifests.encode(manifest))]
-    try:
-        return TapeWriter.create(
-            path, manifest.run_id, manifest.name, manifest.started, labels, first, encode=vault.encode
-        )
-    except (sqlite3.Error, OSError) as error:
-        with contextlib.suppress(OSError):
-            store.remove(path)
-        raise UsageError(NO_TAPE.format(store=store.root, reason=error)) from error
-
-
-def bare(command: Command) -> NoReturn:
-    """Becomes the program, without recording it.
-
-    Raises:
-        UsageError: it could not be started.
-    """
-    try:
-        os.execvp(command.python, command.argv)  # noqa: S606  what the user has asked to run
-    except OSError as error:
-        raise UsageError(NOT_STARTED.format(python=command.python, reason=error.strerror)) from error
 
 
 def replay(
@@ -302,28 +174,13 @@ def _again(
         raise UsageError(NOT_DEEP.format(run=manifest.run_id))
     with tempfile.TemporaryDirectory(prefix="reenact-") as folder:
         report, errors, onto = (Path(folder) / name for name in ("report.json", "stderr", "order.tape"))
-        spec = Spec(
-            "replay",
-            str(recording.path),
-            str(report),
-            recording.main,
-            manner.observe,
-            manifest.hash_seed if manifest.hash_seed_set else None,
-            settings=msgspec.json.encode(settings.table if settings is not None else {}).decode(),
-            project=str(settings.folder or "") if settings is not None else "",
-            terminal=manifest.terminal,
-            boundaries=manifest.boundaries,
-            side_traffic=manifest.side_traffic,
-            deep=manner.deep,
-        )
+        spec = spec_of(recording, manifest, report, manner, settings)
         if other is not None:
+            from reenact.tape.writer import TapeWriter  # noqa: PLC0415  few replays are written
+
             TapeWriter.create(onto, "", "", 0).close()
             spec = msgspec.structs.replace(spec, mode="explore", schedule=other.schedule, onto=str(onto))
-        env = {
-            **world.environment_for(manifest),
-            "PYTHONHASHSEED": manifest.hash_seed,
-            CALL if manifest.entry else SPEC: msgspec.json.encode(spec).decode(),
-        }
+        env = environment_of(manifest, spec)
         still = Standstill(report)
         if not patient:
             supervised = functools.partial(supervised, waiting=still)
@@ -340,13 +197,38 @@ def _again(
         found.divergences.append(Divergence(What.STUCK, recording.main, notes=notes))
     if found.unusable:
         raise _unusable(found)
-    if not found.begun and status == HOOK_FAILED:
+    if not found.begun and status == interpreter.HOOK_FAILED:
         raise UsageError(NOT_REPLAYED.format(reason=stderr.decode("utf-8", "replace").rstrip().rpartition("\n")[2]))
-    if not found.begun and not _hook_runs(command):
-        raise UsageError(HOOK_MISSING.format(python=command.python))
+    if not found.begun and not interpreter.has_hook(command.python, command.flags):
+        raise UsageError(interpreter.HOOK_MISSING.format(python=command.python))
     if status == -signal.SIGINT and recording.status not in (None, status):
         raise KeyboardInterrupt
     return Replayed(status, found, manifest, recording, took, stderr, manner.observe, processes)
+
+
+def spec_of(recording: Recording, manifest: Manifest, report: Path, manner: Manner, settings: Settings | None) -> Spec:
+    """What the process of a replay is asked."""
+    return Spec(
+        "replay",
+        str(recording.path),
+        str(report),
+        recording.main,
+        manner.observe,
+        manifest.hash_seed if manifest.hash_seed_set else None,
+        settings=msgspec.json.encode(settings.table if settings is not None else {}).decode(),
+        project=str(settings.folder or "") if settings is not None else "",
+        terminal=manifest.terminal,
+        boundaries=manifest.boundaries,
+        side_traffic=manifest.side_traffic,
+        deep=manner.deep,
+    )
+
+
+def environment_of(manifest: Manifest, spec: Spec) -> dict[str, str]:
+    """What the process of a replay finds in its environment, and what it is asked."""
+    asked = CALL if manifest.entry else SPEC
+    own = {"PYTHONHASHSEED": manifest.hash_seed, asked: msgspec.json.encode(spec).decode()}
+    return {**restored.environment_for(manifest), **own}
 
 
 def _processes(recording: Recording, report: Path, *, observed: bool) -> tuple[Replayed, ...]:
@@ -385,7 +267,7 @@ def command_of(recording: Recording, manifest: Manifest) -> Command:
         raise UsageError(
             f"{manifest.name} is a process that {whole} started, and is replayed as what {whole} saw of it"
         )
-    python, flags = world.python_for(manifest), tuple(manifest.flags)
+    python, flags = restored.python_for(manifest), tuple(manifest.flags)
     if interpreter.runs_unseen(python, flags) and not interpreter.has_hook(python, flags):
         raise UsageError(NO_HOOK.format(python=python, version=__version__))
     if not entry.is_function(manifest.entry):
@@ -401,10 +283,6 @@ def _unusable(report: Report) -> UsageError:
     return next((kind for kind in kinds if kind.slug == report.slug), UsageError)(report.unusable)
 
 
-def _hook_runs(command: Command) -> bool:
-    return interpreter.has_hook(command.python, command.flags)
-
-
 def _run(
     supervised: Callable[..., int], command: Command, env: Mapping[str, str], cwd: str, errors: Path | None
 ) -> int:
@@ -416,4 +294,4 @@ def _run(
             return supervised(command.argv, env, folder, streams=(subprocess.DEVNULL, subprocess.DEVNULL, file))
     except (OSError, ValueError) as error:  # ValueError: a tape may hold what is no command line
         reason = error.strerror if isinstance(error, OSError) else error
-        raise UsageError(NOT_STARTED.format(python=command.python, reason=reason)) from error
+        raise UsageError(supervise.NOT_STARTED.format(python=command.python, reason=reason)) from error

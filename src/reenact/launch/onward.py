@@ -12,11 +12,13 @@ from reenact import _real
 from reenact.engine.call import Outgoing
 from reenact.engine.frontier import Frontier
 from reenact.engine.session import Session, nobody
-from reenact.launch import child, rewinding, running
-from reenact.launch.altering import rules_of
+from reenact.launch import child, keeping, rewinding, running
+from reenact.launch.altering import edits_of, policy_of
 from reenact.launch.hazards import Hazards
+from reenact.launch.later import SLUG, Edited
 from reenact.launch.rerouting import Reroute
 from reenact.launch.spec import Report, Spec
+from reenact.launch.tail import Tail, tail_of
 from reenact.launch.workspace import Workspace
 from reenact.seams.sockets.watch import watch
 from reenact.seams.system.files import Files, attend
@@ -41,7 +43,7 @@ def begin_program(session: Session, spec: Spec, store: Path) -> Files:
     files = Files(session, store, workspace.served())
     attend(session, files)
 
-    hazards = _take_care(session, tape, spec)
+    care = _Care(session, tape, spec) if spec.mode == "fork" else None
     told = Report()
 
     def crossed() -> None:
@@ -69,9 +71,12 @@ def begin_program(session: Session, spec: Spec, store: Path) -> Files:
                 session.latch(missing)
             frontier.go_live()  # unless that: it has come to its end with nothing to ask any more
         if session.live:
+            if care is not None:
+                care.edited.end()
             child.finish_recording(session, files)
-            if hazards is not None:
-                told.hazards = hazards.met
+            if care is not None:
+                told.hazards, told.withheld = care.hazards.met, care.hazards.withheld
+                told.taken = keeping.take(files, Path(spec.report)) if spec.keep_files else {}
                 running.end(Path(spec.report), told)
         else:
             child.finish_replay(session, spec, child.last_error(), workspace)
@@ -83,15 +88,18 @@ def begin_program(session: Session, spec: Spec, store: Path) -> Files:
     return files
 
 
-def _take_care(session: Session, tape: Recording, spec: Spec) -> Hazards | None:
+class _Care:
     """Has the live calls of a branch looked at, and sent as it asks for."""
-    if spec.tail is None:
-        return None
-    parent = read(Path(spec.parent))
-    session.guard = hazards = Hazards(parent, spec.tail)
-    if spec.tail.reroutes:
-        session.reroute = Reroute(rules_of(parent, spec.tail), _Sent(session, len(tape.sent)))
-    return hazards
+
+    def __init__(self, session: Session, tape: Recording, spec: Spec) -> None:
+        tail, parent = tail_of(tape) or Tail(), read(Path(spec.parent))
+        self.hazards = Hazards(parent, tail)
+        self.edited = Edited(parent, tape, tail.later, self.hazards, lambda text: session.note(SLUG, text))
+        session.guard, session.withholds = self.edited, self.hazards.withholds
+        if tail.reroutes:
+            told = _Sent(session, len(tape.sent))
+            edits = [*edits_of(parent, tail), *self.edited.rules]
+            session.reroute = Reroute(edits, self.edited.bind, policy_of(tail, spec.key), told)
 
 
 class _Sent:

@@ -16,14 +16,14 @@ import msgspec
 
 from reenact import _real
 from reenact.errors import UsageError
-from reenact.launch import closing, entry, launcher, rewinding, running, supervise, world
+from reenact.launch import closing, entry, keeping, launcher, restored, rewinding, running, supervise
 from reenact.launch import manifest as manifests
+from reenact.launch import tail as tails
 from reenact.launch.fate import Fate, parts_of
 from reenact.launch.manifest import Manifest
 from reenact.launch.page import Page
 from reenact.launch.settings import Settings
 from reenact.launch.spec import SPEC, Report, Spec
-from reenact.launch.tail import Tail
 from reenact.tape import sealed
 from reenact.tape.close import being_written
 from reenact.tape.continuing import continued
@@ -46,11 +46,15 @@ NO_SECRETS = (
 
 
 class Resumed(msgspec.Struct, frozen=True):
-    """What came of it. `recording` is the tape of the run that went on; None where it did not come to that."""
+    """What came of it. `recording` is the tape of the run that went on; None where it did not come to that.
+
+    `kept` are the files that a branch has written, by their paths, with where they are now.
+    """
 
     status: int
     report: Report
     recording: Recording | None
+    kept: dict[str, str] = {}
 
 
 def check(recording: Recording) -> Manifest:
@@ -88,14 +92,16 @@ def resume(recording: Recording, store: Store, settings: Settings, fates: Mappin
         rewinding.undo(left)
     vault = Vault()
     vault.learn_environment(env)
+    key = tails.key_of(tails.tail_of(recording))
+    vault.learn([key.encode()] if key else [], bool)
     writer = _begin(recording, manifest, store, fates)
     path = writer.path
     vault.share(sealed.beside(path))
     if recording.branch is None:
         done = go_on(recording, "resume", writer, env, vault, settings)
-    else:  # it has no files but copies, and is no more allowed than it was
+    else:  # it has no files but copies, and is edited, sent and allowed as it was
         parent = recording.path.with_name(f"{recording.branch.parent}{SUFFIX}")
-        done = go_on(recording, "fork", writer, env, vault, settings, settings.tail, parent)
+        done = go_on(recording, "fork", writer, env, vault, settings, parent, key)
     if not done.report.live:
         rewinding.undo(rewinding.folder(path))
         store.remove(path)
@@ -109,14 +115,16 @@ def go_on(  # noqa: PLR0913, PLR0917  all that it takes
     env: dict[str, str],
     vault: Vault,
     settings: Settings,
-    tail: Tail | None = None,
     parent: Path | None = None,
+    key: str = "",
     *,
+    keep: Path | None = None,
     quiet: bool = False,
 ) -> Resumed:
     """Runs the program of a recording on the tape that a writer has just begun, and then live.
 
-    Where it did not come to be live, the tape is as it was. When `quiet`, nobody sees what it writes.
+    Where it did not come to be live, the tape is as it was. When `quiet`, nobody sees what it writes; what a branch
+    writes to files is put into the folder `keep`.
 
     Raises:
         UsageError: it cannot be started; the tape is removed.
@@ -136,8 +144,9 @@ def go_on(  # noqa: PLR0913, PLR0917  all that it takes
             boundaries=manifest.boundaries,
             side_traffic=manifest.side_traffic,
             vault=vault.hand_on(),
-            tail=tail,
             parent=str(parent or ""),
+            key=key,
+            keep_files=keep is not None,
         )
         env |= {"PYTHONHASHSEED": manifest.hash_seed, SPEC: msgspec.json.encode(spec).decode()}
         command = launcher.command_of(recording, manifest)
@@ -147,13 +156,14 @@ def go_on(  # noqa: PLR0913, PLR0917  all that it takes
         except OSError as error:
             Store(path.parent).remove(path)
             reason = f"{manifest.cwd} is not there" if not Path(manifest.cwd).is_dir() else error.strerror
-            raise UsageError(launcher.NOT_STARTED.format(python=command.python, reason=reason)) from error
+            raise UsageError(supervise.NOT_STARTED.format(python=command.python, reason=reason)) from error
         finally:
             page.close()
             with contextlib.suppress(sqlite3.Error):
                 writer.close()  # held until now, so that the tape is seen to be written throughout
         found = running.report_of(report)
-    return Resumed(status, found, closing.close(path, status, vault=vault) if found.live else None)
+        kept = keeping.put(found.taken, report, keep, manifest.cwd) if keep is not None else {}
+    return Resumed(status, found, closing.close(path, status, vault=vault) if found.live else None, kept)
 
 
 def _begin(recording: Recording, manifest: Manifest, store: Store, fates: Mapping[int, Fate]) -> TapeWriter:
@@ -186,4 +196,4 @@ def environment_of(manifest: Manifest) -> dict[str, str]:
     if missing:
         them = "them" if len(missing) > 1 else "it"
         raise UsageError(NO_SECRETS.format(run=manifest.run_id, names=", ".join(missing), them=them))
-    return {**world.environment_for(manifest), **{name: os.environ[name] for name in manifest.secrets}}
+    return {**restored.environment_for(manifest), **{name: os.environ[name] for name in manifest.secrets}}

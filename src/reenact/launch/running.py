@@ -7,8 +7,6 @@ another file: a report of that alone.
 from __future__ import annotations
 
 import contextlib
-import ctypes
-import mmap
 import os
 import struct
 from pathlib import Path
@@ -50,6 +48,9 @@ def _shared(descriptor: int) -> memoryview:
 
     Without a descriptor of its own, which Python's `mmap` has before 3.13: the program would come upon it.
     """
+    import ctypes  # noqa: PLC0415  whoever reads the counts needs no memory for them
+    import mmap  # noqa: PLC0415  as above
+
     libc = ctypes.CDLL(None, use_errno=True)
     libc.mmap.restype = ctypes.c_void_p
     libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, *(ctypes.c_int,) * 3, ctypes.c_long)

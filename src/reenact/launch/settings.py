@@ -5,16 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from reenact.engine.dotted import named
 from reenact.errors import UsageError
 from reenact.launch.sampling import rate_of
 from reenact.launch.tail import Tail
 from reenact.tape.contents import Contents
-from reenact.tape.labels import tags_of
 
 if TYPE_CHECKING:
     from reenact.providers.prices import Price
@@ -22,12 +22,11 @@ if TYPE_CHECKING:
 _FILE = "pyproject.toml"
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(msgspec.Struct, frozen=True):
     """`table` is [tool.reenact] as it stands; `folder` is where its file is, None when there is none."""
 
     folder: Path | None = None
-    table: dict[str, object] = field(default_factory=dict)
+    table: dict[str, object] = {}
 
     @classmethod
     def near(cls, start: Path) -> Settings:
@@ -147,6 +146,8 @@ class Settings:
         Raises:
             UsageError: one of them cannot be one.
         """
+        from reenact.tape.labels import tags_of  # noqa: PLC0415  a replay needs none
+
         try:
             return tags_of(self.table.get("tags", {}))
         except UsageError as error:

@@ -11,7 +11,6 @@ import msgspec
 
 from reenact.engine.divergence import Compared, Divergence
 from reenact.engine.schedule import Choice, Schedule
-from reenact.launch.tail import Tail
 from reenact.tape.journal import Piece
 
 SPEC = "REENACT_SPEC"
@@ -32,8 +31,10 @@ class Spec(msgspec.Struct, frozen=True):
     that it is from, if any; `boundaries` are functions that are tools, `side_traffic` the patterns of requests that are
     no part of the run. To record may be to answer HTTP from the imported run on the tape `answers`, `by_url` whatever
     its bodies; that reports, too. To explore is to replay by a `schedule`, and to record that on the tape `onto`. To
-    resume is to replay `tape`, and to go on with it; so is to fork, in files that are copies, as `tail` says: it is a
-    branch of the tape `parent`. `slip` is where the `launch.slip` is.
+    resume is to replay `tape`, and to go on with it; so is to fork, in files that are copies, as its tape says
+    (`launch.tail`): it is a branch of the tape `parent`, and `key` is for where it asks its models. It may have to
+    `keep_files`, see `launch.keeping`. `slip` is where the `launch.slip` is. `probe` is the descriptor of the link to a
+    debugger, which holds the replay still where it wants; that may leave `checkpoints`.
     """
 
     mode: Literal["record", "replay", "explore", "resume", "fork"]
@@ -55,8 +56,11 @@ class Spec(msgspec.Struct, frozen=True):
     schedule: Schedule | None = None
     slip: str = ""
     vault: str = ""
-    tail: Tail | None = None
     parent: str = ""
+    key: str = ""
+    keep_files: bool = False
+    probe: int = -1
+    checkpoints: bool = False
 
     @property
     def goes_on(self) -> bool:
@@ -75,7 +79,9 @@ class Report(msgspec.Struct):
     all, and `slug` is that error's. `status` is the exit status with which a process of the run ended itself. `joined`
     are the lanes of the Pythons that it would have started. A resumed run came to be `live`; files that it had changed,
     and that looked otherwise before, have copies `aside`. `unasked` are the events of an imported run that it did not
-    ask. `hazards` are those that a branch came to: how often each was done, answered from tape, and refused.
+    ask. `hazards` are those that a branch came to: how often each was done, answered from tape, and refused;
+    `withheld` counts its side traffic, by host, that was not sent; `taken` are files that it had written, see
+    `launch.keeping`.
     """
 
     asked: int = 0
@@ -95,6 +101,8 @@ class Report(msgspec.Struct):
     live: bool = False
     aside: dict[str, str] = {}
     hazards: dict[str, tuple[int, int, int]] = {}
+    withheld: dict[str, int] = {}
+    taken: dict[str, str] = {}
     choices: list[Choice] = []
     lost: bool = False
     joined: list[str] = []

@@ -20,11 +20,13 @@ from reenact import _real
 Streams = tuple[IO[bytes] | int | None, IO[bytes] | int | None, IO[bytes] | int | None]
 Waiting = Callable[[float], bool | None]
 
+NOT_STARTED = "{python} could not be started: {reason}"
 _PASSED_ON = ("SIGINT", "SIGQUIT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGWINCH")
 _OF_TERMINAL = frozenset({"SIGINT", "SIGQUIT", "SIGWINCH"})
 _FROM_KERNEL = 0x80  # si_code SI_KERNEL (sigaction(2)): no process sent it
 _LOOK_UP = 1.0  # seconds between two looks at the child when nothing happens
 _POLL = 0.1  # the same where signals cannot be waited for
+_SIDE_BY_SIDE: list[list[int]] = []  # of each that a thread runs, the signals that have come
 
 
 def run(
@@ -76,13 +78,37 @@ def _caught() -> Iterator[tuple[frozenset[signal.Signals], list[int]]]:
     """The signals that are ours to hand on, and those that have come. What the user had ignored stays ignored."""
     came: list[int] = []
     if threading.current_thread() is not threading.main_thread():
-        yield frozenset(), came
+        _SIDE_BY_SIDE.append(came)
+        try:
+            yield frozenset(), came
+        finally:
+            _SIDE_BY_SIDE.remove(came)
         return
+    with _handled(came.append) as watched:
+        yield watched, came
+
+
+@contextlib.contextmanager
+def side_by_side() -> Iterator[list[int]]:
+    """For the main thread, while others `run`: the signals that have come, which are handed on to all that they run."""
+    came: list[int] = []
+
+    def hand_on(number: int) -> None:
+        came.append(number)
+        for each in _SIDE_BY_SIDE[:]:
+            each.append(number)
+
+    with _handled(hand_on):
+        yield came
+
+
+@contextlib.contextmanager
+def _handled(handle: Callable[[int], None]) -> Iterator[frozenset[signal.Signals]]:
     numbers = [getattr(signal, name) for name in _PASSED_ON if hasattr(signal, name)]
     watched = frozenset(number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN)
-    old = {number: signal.signal(number, lambda number, _frame: came.append(number)) for number in watched}
+    old = {number: signal.signal(number, lambda number, _frame: handle(number)) for number in watched}
     try:
-        yield watched, came
+        yield watched
     finally:
         for number, handler in old.items():
             signal.signal(number, handler)

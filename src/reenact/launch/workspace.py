@@ -8,15 +8,13 @@ import shutil
 import stat
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
 from reenact.engine.divergence import Datum, Divergence, What
 from reenact.engine.lane import muted
 from reenact.launch.enclosure import Enclosed, enclose, enclose_again
-from reenact.launch.redirection import redirect
-from reenact.launch.rewinding import Rewound
 from reenact.seams.patch import Patches
 from reenact.seams.system import overlays
 from reenact.seams.system.files import Served
@@ -25,6 +23,9 @@ from reenact.seams.system.states import MACHINE, Clean, content_of, left_at, lin
 from reenact.tape.event import Left, Saw, Sight
 from reenact.tape.reader import Recording
 from reenact.tape.whole import every
+
+if TYPE_CHECKING:
+    from reenact.launch.rewinding import Rewound
 
 _SCRATCH, _COPIES = "scratch", "copies"
 _REFUSED = (OSError, ValueError, OverflowError)  # the last ones for numbers that no file system takes
@@ -173,6 +174,8 @@ def _folder(report: Path, name: str, tape: Recording) -> Path:
 
 
 def _redirected(tape: Recording, report: Path) -> Closed:
+    from reenact.launch.redirection import redirect  # noqa: PLC0415  most kernels close the world themselves
+
     return redirect(_folder(report, _COPIES, tape), [report, tape.path.parent])
 
 

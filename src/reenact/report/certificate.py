@@ -13,17 +13,15 @@ import msgspec
 
 from reenact.engine.divergence import Compared, Divergence, What
 from reenact.engine.normalize import SHIPPED, SHIPPED_NAMES, Normalizer
-from reenact.launch import entry, world
+from reenact.launch import entry, restored
 from reenact.launch.ending import gone, recorded_error, told
 from reenact.launch.launcher import Replayed
 from reenact.launch.spec import Report
-from reenact.report import divergence as divergences
 from reenact.report import document
-from reenact.report.divergence import GUTTER
 from reenact.report.figures import counted, lasted, seconds
 from reenact.report.findings import contested, findings
 from reenact.report.note import side
-from reenact.report.terminal import WIDTH, Paint, labelled, plain, wrapped
+from reenact.report.terminal import GUTTER, WIDTH, Paint, labelled, plain, wrapped
 from reenact.tape.reader import Recording
 from reenact.tape.signatures import can_check, signers
 from reenact.tape.whole import every, whole
@@ -229,14 +227,14 @@ def _processes(replayed: Replayed) -> Processes:
 
 def _not_restored(parts: Sequence[Replayed]) -> list[str]:
     """What is not as it was for any of them, each thing once."""
-    told = world.cannot_restore(parts[0].manifest)
+    told = restored.cannot_restore(parts[0].manifest)
     for one in parts[1:]:
         if not entry.is_process(one.manifest.entry):
-            told += world.cannot_restore(one.manifest, _restored(one))
+            told += restored.cannot_restore(one.manifest, _made_again(one))
     return list(dict.fromkeys([*told, *(text for one in parts for text in one.report.unrestored)]))
 
 
-def _restored(replayed: Replayed) -> set[str]:
+def _made_again(replayed: Replayed) -> set[str]:
     """The paths that the replay of a process has made again: its folder, and where its world is closed, files."""
     saw = replayed.recording.saw.values() if replayed.report.enclosed else ()
     return {replayed.manifest.cwd, *(one.path for one in saw if one.digest)}
@@ -279,6 +277,8 @@ def _contested(replayed: Replayed) -> Iterator[str]:
 
 def json(certificate: Certificate) -> bytes:
     """The certificate as one JSON object: its fields, with `divergences` as `report.divergence.json` has each."""
+    from reenact.report import divergence as divergences  # noqa: PLC0415  most runs have none
+
     found = {name: getattr(certificate, name) for name in certificate.__struct_fields__}
     found["divergences"] = [divergences.fields(one) for one in certificate.divergences]
     return document.encode(found)
@@ -335,6 +335,8 @@ class _Page:
 
     def differences(self) -> Iterator[list[str]]:
         """The first difference, or in a run that was observed many."""
+        from reenact.report import divergence as divergences  # noqa: PLC0415  as above
+
         first, *others = self._certificate.divergences
         if not self._certificate.finished:
             yield self.headline(what="the replay did not come to its end")
@@ -352,6 +354,8 @@ class _Page:
             yield [f"… and {counted(len(others) + 1 - MAX_TOLD, 'difference')} more; --json lists them"]
 
     def _difference(self, one: Divergence, *, headed: bool = True) -> list[str]:
+        from reenact.report import divergence as divergences  # noqa: PLC0415  as above
+
         cwd = self._certificate.cwd
         told = divergences.text(one, width=self._width, paint=self._paint, cwd=cwd, headed=headed)
         return told.rstrip("\n").split("\n")

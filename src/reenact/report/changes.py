@@ -6,8 +6,8 @@ import textwrap
 from collections.abc import Iterator
 from typing import Final
 
-from reenact.diff import elide
 from reenact.diff.change import Change, Hunk, Kind, Mark, Piece
+from reenact.diff.text import elide
 from reenact.report.terminal import Paint, clip, columns, plain
 
 _HUNKS: Final = 3

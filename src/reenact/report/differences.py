@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Final
+from pathlib import Path
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -12,15 +13,18 @@ from reenact.diff.change import Change, Kind
 from reenact.launch import manifest as manifests
 from reenact.launch.manifest import Manifest
 from reenact.report import moment
+from reenact.report import run as runs
 from reenact.report.changes import Changes
 from reenact.report.figures import counted
 from reenact.report.run import Run, told, where
 from reenact.report.speech import said
 from reenact.report.terminal import Paint, clip, columns, padded, plain, preview, wrapped
+from reenact.tape.reader import outline
 from reenact.tape.redact import is_secret_name
-from reenact.trajectory import Step
-from reenact.trajectory.compare import Side
+from reenact.trajectory import Step, trajectory
+from reenact.trajectory.compare import Side, compared
 from reenact.trajectory.difference import SETTINGS, Comparison, Difference, First, Pair, Sort
+from reenact.trajectory.own import own
 
 FORMAT: Final = 1
 _LABEL: Final = 10
@@ -75,6 +79,32 @@ def document(a: Run, b: Run, found: Comparison, given: dict[str, tuple[str, str]
         beside=found.beside,
         end=found.end,
     )
+
+
+class Compared(NamedTuple):
+    """A run as it is compared, and as it is told."""
+
+    side: Side
+    run: Run
+
+
+def side(path: Path) -> Compared:
+    """The run on a tape.
+
+    Raises:
+        TapeError: it cannot be read.
+    """
+    recording = outline(path)
+    found = trajectory(recording)
+    told_ = runs.run(recording, found)
+    return Compared(
+        Side(recording, found, own(recording, found.steps, told_.started, told_.duration, told_.cwd)), told_
+    )
+
+
+def between(a: Compared, b: Compared) -> DiffDocument:
+    """Two runs compared."""
+    return document(a.run, b.run, compared(a.side, b.side), given(a.side, b.side))
 
 
 def _counts(pairs: Sequence[Pair]) -> Counts:
@@ -136,6 +166,18 @@ def headline(document: DiffDocument) -> str:
         return f"{runs} differ, first by step {first.a or first.b} of {plain(has.id)}, which {plain(lacks.id)} has not"
     at = _at(first)
     return f"{runs} differ, first {at + ': ' if at else 'in '}{named(first.difference)}"
+
+
+def parted(document: DiffDocument) -> str:
+    """Where the second run first does other than the first, in a few words; empty where it does not."""
+    first = document.first_said or document.first
+    if first is None:
+        return ""
+    if first.difference.sort is Sort.STEP:
+        return f"step {first.b}: a further one" if first.a is None else f"step {first.a}: it has none"
+    at = f"step {first.b}: " if first.b is not None else ""
+    change = f", {_shortly(first.difference)}" if first.difference.changes else ""
+    return f"{at}{named(first.difference)}{change}"
 
 
 def _at(first: First) -> str:

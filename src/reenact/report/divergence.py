@@ -10,20 +10,19 @@ from typing import Final
 
 import msgspec
 
-from reenact.diff import elide
 from reenact.diff.change import Change, Kind, Mark, Part
+from reenact.diff.text import elide
 from reenact.engine.divergence import Datum, Divergence, Request, What
 from reenact.engine.normalize import public
 from reenact.report import document
 from reenact.report.changes import Changes
 from reenact.report.figures import inside
 from reenact.report.marks import agents, steps
-from reenact.report.terminal import WIDTH, Paint, clip, labelled, plain, wrapped
+from reenact.report.terminal import GUTTER, WIDTH, Paint, clip, labelled, plain, wrapped
 
 MAX_SHOWN: Final = 8  # changes told in the text; JSON has all
 _MAIN: Final = "0"  # the lane that every run has
 _BODY: Final = 4_000  # bytes of a body in the JSON
-GUTTER: Final = 16
 _ANOTHER_CALL: Final = (Part.METHOD, Part.CALL)
 
 _HEADLINES: Final = {

@@ -16,7 +16,7 @@ from reenact.report.marks import facts
 from reenact.report.run import where
 from reenact.report.speech import pretty
 from reenact.report.terminal import Paint, clip, lines, plain
-from reenact.report.timeline import FORMAT
+from reenact.report.timeline import FORMAT, GIVEN
 from reenact.tape.event import Failed, Kind, PartKind
 from reenact.tape.reader import Recording
 from reenact.trajectory import Entry, Mark
@@ -84,7 +84,8 @@ class Response(msgspec.Struct, frozen=True):
 class EventDocument(msgspec.Struct, frozen=True, kw_only=True):
     """The JSON of `reenact show RUN --event N --json`. `step` is None where the event belongs to none.
 
-    `marks` are those that it is in, the outermost first.
+    `marks` are those that it is in, the outermost first. `sent` is what went out in the place of the request, in a
+    branch, whose headers are not on tape; `entry.sent_as` says what of it is other.
     """
 
     timeline: int = FORMAT
@@ -97,6 +98,7 @@ class EventDocument(msgspec.Struct, frozen=True, kw_only=True):
     value: Body | None
     raised: Raised | None
     marks: tuple[Mark, ...] = ()
+    sent: Body | None = None
 
 
 def document(
@@ -106,6 +108,7 @@ def document(
     exchange = Exchanges(recording).of(recording.events[entry.event])
     event = exchange.event
     carried = (PartKind.VALUE, PartKind.CHUNK) if event.kind == Kind.SOCKET else (PartKind.VALUE,)
+    sent = recording.sent_for(event)
     value = b"".join(part.data for _, part in event.parts if part.kind in carried)
     return EventDocument(
         run=run,
@@ -117,6 +120,7 @@ def document(
         value=_body(value) if value else None,
         raised=_raised(exchange.failed),
         marks=tuple(marks),
+        sent=_body(sent[1]) if sent is not None else None,
     )
 
 
@@ -132,12 +136,16 @@ def text(document: EventDocument, *, cwd: str, lanes: Mapping[str, str], width: 
         ("at", moment.offset(entry.began) + took),
         ("line", where(entry.site, cwd)),
         ("lane", plain(lane)),
+        ("given", GIVEN.get(entry.given, "")),
         ("piece of", f"event {entry.within}" if entry.within is not None else ""),
     ]
     yield from (f"  {paint.dim(label.ljust(_LABEL))}{value}" for label, value in told if value)
     if entry.kind == "http" or document.request.body.bytes:
         yield from ("", paint.bold("Request"))
         yield from _headed(plain(entry.name), document.request.headers, document.request.body, paint)
+    if document.sent is not None and entry.sent_as is not None:
+        yield from ("", paint.bold("Sent in its place"))
+        yield from _headed(plain(entry.sent_as.name), (), document.sent, paint)
     if (response := document.response) is not None:
         yield from ("", paint.bold("Response"))
         status = plain(f"{response.version} {response.status} {response.reason}".strip())

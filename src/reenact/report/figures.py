@@ -57,4 +57,4 @@ def lasted(recording: Recording) -> int:
 
 def _plural(noun: str) -> str:
     head, of, tail = noun.partition(" of ")
-    return f"{head}{'es' if head.endswith('s') else 's'}{of}{tail}"
+    return f"{head}{'es' if head.endswith(('s', 'ch')) else 's'}{of}{tail}"

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from reenact.engine.cause import explain
 from reenact.engine.divergence import Datum, Divergence, Marked, What
 from reenact.engine.normalize import SHIPPED, Normalizer
 from reenact.launch.ending import difference, on_the_way
@@ -68,6 +67,10 @@ def _findings(replayed: Replayed, normalizers: Sequence[Normalizer]) -> list[Div
     ending = difference(recording, report, replayed.status, replayed.stderr)
     if ending is not None:
         found.insert(_place(found, replayed), ending)
+    if not found:
+        return []
+    from reenact.engine.cause import explain  # noqa: PLC0415  a replay without differences has no cause to look for
+
     draws = [Datum("draw", text) for text in report.drifts]
     return [_seeded(explain(divergence, normalizers, draws), replayed) for divergence in found]
 

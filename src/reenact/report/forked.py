@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from math import floor, log10
 
 from reenact.launch.forking import Point
 from reenact.launch.resuming import Resumed
 from reenact.launch.spec import Report
 from reenact.providers.prices import SEEN
-from reenact.report import divergence
+from reenact.report import divergence, written
 from reenact.report.figures import counted
 from reenact.report.terminal import clip, plain
 from reenact.tape.reader import Recording
@@ -46,26 +47,34 @@ def _calls(expected: Estimate) -> str:
 
 def cents(dollars: float) -> str:
     """Dollars with as many places as it takes to see something."""
-    return (
-        f"{dollars:.2f}" if dollars >= 0.1 or not dollars else f"{dollars:.2g}" if dollars < 0.001 else f"{dollars:.4f}"
-    )
+    if dollars >= 0.1 or not dollars:
+        return f"{dollars:.2f}"
+    return f"{dollars:.{max(1 - floor(log10(dollars)), 4)}f}"
 
 
-def text(done: Resumed) -> str:
-    """What came of a branch, besides what is told of any recording."""
-    return "".join(f"reenact: {line}\n" for line in _lines(done.report))
+def text(done: Resumed, folder: str = "") -> str:
+    """What came of a branch, besides what is told of any recording. `folder` is where its files are kept, if at all."""
+    lines = (*_lines(done.report), *written.text(done, folder))
+    return "".join(f"{line}\n" if line.startswith(" ") else f"reenact: {line}\n" for line in lines)
 
 
 def _lines(report: Report) -> Iterator[str]:
     yield f"{counted(report.asked, 'call')} as on the tape of its parent, the others live"
-    for label, (done, given, refused) in report.hazards.items():
-        told = [(done, "done"), (given, "answered from tape"), (refused, "refused")]
-        ways = ", ".join(f"{word} {count} times" if count > 1 else word for count, word in told if count)
-        yield f"{plain(label)}: {ways}"
+    yield from (done_to(label, *counts) for label, counts in report.hazards.items())
+    for host, count in report.withheld.items():
+        told = f"{counted(count, 'request')} of side traffic to {plain(host)} answered here, and not sent"
+        yield f"{told}  (--allow 'telemetry:{plain(host)}')"
     kept = [label for label, counts in report.hazards.items() if counts[2]]
     if kept:
         yield f"what was refused can be let through, as by  --allow '{plain(kept[0])}'"
     yield from (plain(line) for line in report.unrestored)
+
+
+def done_to(label: str, done: int, given: int, refused: int) -> str:
+    """What became of a hazard, in a line."""
+    told = [(done, "done"), (given, "answered from tape"), (refused, "refused")]
+    ways = ", ".join(f"{word} {count} times" if count > 1 else word for count, word in told if count)
+    return f"{plain(label)}: {ways}"
 
 
 def failed_text(recording: Recording, report: Report) -> str:
@@ -80,20 +89,3 @@ def failed_text(recording: Recording, report: Report) -> str:
         lines.append(f"    it ended by {plain(report.error)}")
     lines += [f"    {plain(fault)}" for fault in report.faults]
     return "".join(f"{line}\n" for line in lines)
-
-
-def table(done: Sequence[Resumed]) -> str:
-    """Several branches, a line each: how each ended, and the last that it printed."""
-    rows = []
-    for one in done:
-        if one.recording is None:
-            rows.append(("-", "not forked", "", ""))
-            continue
-        tape, steps = one.recording, one.recording.summary.get("steps")
-        last = bytes(tape.wrote.get(1, b"")).decode("utf-8", "replace").strip().rpartition("\n")[2]
-        about = counted(steps, "step") if isinstance(steps, int) else ""
-        rows.append((plain(tape.path.stem), plain(str(tape.summary.get("status", ""))), about, clip(plain(last), 60)))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n" for row in rows
-    )

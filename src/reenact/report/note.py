@@ -27,6 +27,7 @@ MEANING: Final[Mapping[str, str]] = {
     "explored": "made of another run",
     "resumed": "the continuation of another run",
     "import": "imported from another tool",
+    "edit": "edits of this branch that were not made",
     "answered": "not from the models and servers themselves",
     "secrets": "what may be on tape and should not be",
 }

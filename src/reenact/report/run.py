@@ -66,7 +66,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     that have events, `processes` what the run has started; `side_traffic` counts, by host, the requests that are no
     part of the run. `digest` is the head of the tape's chain. `session` is empty for none; `tags` without a value have
     an empty one. A branch has a `parent`, which it leaves at `parent_step` (0: at none), where `edited` is what is
-    other.
+    other; its first `inherited` events were asked in the parent.
     """
 
     id: str
@@ -97,6 +97,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     parent: str = ""
     parent_step: int = 0
     edited: str = ""
+    inherited: int = 0
 
 
 def run(recording: Recording, trajectory: Trajectory, *, live: bool = False) -> Run:
@@ -141,6 +142,7 @@ def run(recording: Recording, trajectory: Trajectory, *, live: bool = False) -> 
         digest=recording.digest.hex(),
         session=session,
         tags=tags,
+        inherited=recording.inherited,
         **branching.rows(recording.branch),  # type: ignore[arg-type]  # texts and a number, by their names
     )
 

@@ -9,12 +9,13 @@ import msgspec
 
 from reenact.providers import Message, Part, Text, Thinking, ToolCall, ToolResult
 from reenact.report import moment
+from reenact.report.changes import Changes
 from reenact.report.figures import counted, seconds, size
 from reenact.report.marks import facts
 from reenact.report.run import Run, named, tokens, where
 from reenact.report.speech import in_full, said
 from reenact.report.terminal import Paint, clip, columns, lines, padded, plain
-from reenact.report.timeline import FORMAT, refused
+from reenact.report.timeline import FORMAT, GIVEN, refused
 from reenact.trajectory import Entry, Mark, Step
 
 _LABEL: Final = 10
@@ -65,6 +66,7 @@ def text(document: StepDocument, *, width: int, paint: Paint) -> Iterator[str]:
         yield from ("", paint.bold("Gone from the history, or changed"))
         for message in step.news.lost:
             yield from _message(message, paint)
+    yield from _sent(step, width, paint)
     yield from ("", paint.bold("Answer") if step.answer is not None else paint.bad("No answer"))
     results = {one.result.id: one for one in document.given}
     for part in step.answer.parts if step.answer is not None else ():
@@ -89,9 +91,21 @@ def _facts(step: Step, run: Run) -> Iterator[tuple[str, str]]:
     names = named(run)
     yield "lane", plain(f"{step.lane} ({names[step.lane]})" if step.lane in names else step.lane)
     yield "tokens", tokens(step.usage)
+    yield "given", next((GIVEN.get(one.given, "") for one in step.entries if one.event == step.attempts[-1]), "")
     yield "finish", plain(step.finish_reason or "")
     offered = ", ".join(map(plain, step.tools))
     yield "offered", f"{counted(len(step.tools), 'tool')}: {offered}" if offered else ""
+
+
+def _sent(step: Step, width: int, paint: Paint) -> Iterator[str]:
+    """What a branch sent in the place of the last request."""
+    for entry in step.entries:
+        if entry.event == step.attempts[-1] and entry.sent_as is not None:
+            yield from ("", paint.bold("Sent in its place"), f"  {plain(entry.sent_as.name)}")
+            shown = Changes(width, paint)
+            for change in entry.sent_as.changes:
+                note = paint.dim(f"  ({plain(change.note)})") if change.note else ""
+                yield from (f"  {paint.name(plain(change.pointer) or 'the body')}{note}", *shown.lines(change))
 
 
 def _title(step: Step, paint: Paint) -> str:

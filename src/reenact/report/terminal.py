@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TextIO
 
 WIDTH: Final = 100  # columns where there is no terminal
+GUTTER: Final = 16  # of labels beside a text
 _NARROWEST, _WIDEST = 60, 140
 _WIDE: Final = ("W", "F")
 _HUES: Final = ("36", "35", "34", "96", "95", "94")  # without red, yellow and green

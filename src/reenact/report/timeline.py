@@ -8,6 +8,8 @@ from typing import Final
 
 import msgspec
 
+from reenact.diff.change import Change
+from reenact.diff.text import elide
 from reenact.report import moment
 from reenact.report import run as runs
 from reenact.report.figures import counted, seconds, size
@@ -21,6 +23,14 @@ FORMAT: Final = 1
 _LABEL: Final = 9
 _GUTTER: Final = 4 + _LABEL
 _FIRST, _LAST = 3, 5  # of many new messages, those that are shown
+GIVEN: Final = {
+    "person": "answered by hand",
+    "parent": "answered from the tape of its parent",
+    "refusal": "refused in the branch",
+}
+"""Who answered in a branch in the place of the world."""
+_CHANGES: Final = 3  # of what was sent, those that are shown
+_SIDE: Final = 30  # columns of what was, and of what is
 _HOUSEKEEPING: Final = ("close", "connect", "wait")
 _USUAL_ENDS: Final = frozenset(
     {"stop", "end_turn", "tool_use", "tool_calls", "function_call", "completed", "STOP", "stop_sequence", "COMPLETE"}
@@ -51,19 +61,27 @@ def text(run: Run, trajectory: Trajectory, *, now: int, width: int, paint: Paint
         yield f"  {paint.dim(('' if row else 'marks').ljust(10))}{line}"
     items: list[Step | Entry] = [*trajectory.steps, *trajectory.outside]
     items.sort(key=lambda item: (item.began, item.attempts[0] if isinstance(item, Step) else item.event))
-    last = ""
-    for place, group in groupby(items, key=lambda item: marks.place(item.mark)):
-        for block in view.blocks(group):
-            yield ""
-            if place != last:
-                yield marks.painted(place, width)
-                last = place
-            yield from block
+    own = _first_own(items, run)
+    yield from view.told(items[:own])
+    if run.parent:
+        yield from ("", paint.bold(clip(f"── here it leaves {runs.branched(run)}", width)))
+    yield from view.told(items[own:])
     if not items:
         yield from ("", "  It asked nobody: no HTTP, no sleep, no standard input.")
     elif trajectory.steps:
         number = trajectory.steps[-1].number
         yield from ("", paint.dim(clip(f"reenact show {plain(run.id)}@{number}  shows step {number} in full", width)))
+
+
+def _first_own(items: Sequence[Step | Entry], run: Run) -> int:
+    """Where in a timeline a branch leaves its parent; behind all of it for a run that is none."""
+    for at, item in enumerate(items):
+        if isinstance(item, Step) and run.parent_step:
+            if item.number == run.parent_step:
+                return at
+        elif (item.attempts[-1] if isinstance(item, Step) else item.event) >= run.inherited and run.parent:
+            return at
+    return len(items)
 
 
 def _heading(step: Step, run: Run, width: int, paint: Paint, lanes: Mapping[str, str]) -> str:
@@ -85,8 +103,19 @@ class _View:
         self._marks = marks
         self._width = width
         self._paint = paint
+        self._place = ""
 
-    def blocks(self, items: Iterable[Step | Entry]) -> Iterator[list[str]]:
+    def told(self, items: Iterable[Step | Entry]) -> Iterator[str]:
+        """Steps and events with an empty line before each; where that is another, with the place that they are in."""
+        for place, group in groupby(items, key=lambda item: self._marks.place(item.mark)):
+            for block in self._blocks(group):
+                yield ""
+                if place != self._place:
+                    yield self._marks.painted(place, self._width)
+                    self._place = place
+                yield from block
+
+    def _blocks(self, items: Iterable[Step | Entry]) -> Iterator[list[str]]:
         """Lines that belong together: each step, and the events between steps."""
         for outside, group in groupby(items, key=lambda item: isinstance(item, Entry)):
             if outside:
@@ -99,7 +128,11 @@ class _View:
         yield _heading(step, self._run, self._width, self._paint, self._lanes)
         yield from self._question(step)
         shown = set(step.attempts)
+        yield from self._sent(step)
         yield from self._attempts(step, shown)
+        given = next((entry.given for entry in step.entries if entry.event == step.attempts[-1]), "")
+        if given:
+            yield self._remark(f"{GIVEN[given]}, and not by the model")
         if step.answer is not None:
             for part in said([step.answer]):
                 yield from self._said("←", part)
@@ -131,6 +164,17 @@ class _View:
             yield self._remark(f"… {skipped} more")
             parts = parts[-_LAST:]
         yield from (line for part in parts for line in self._said("→", part))
+
+    def _sent(self, step: Step) -> Iterator[str]:
+        """What was sent in the place of the last request of a step."""
+        for entry in step.entries:
+            if entry.event == step.attempts[-1] and entry.sent_as is not None:
+                changes = entry.sent_as.changes
+                if entry.sent_as.name != entry.name:
+                    yield self._remark(f"sent as    {plain(entry.sent_as.name)}")
+                yield from (self._remark(f"sent with  {_changed(change)}") for change in changes[:_CHANGES])
+                if len(changes) > _CHANGES:
+                    yield self._remark(f"… and with {counted(len(changes) - _CHANGES, 'other change')}")
 
     def _attempts(self, step: Step, shown: set[int]) -> Iterator[str]:
         """What went wrong in each attempt; backoffs before the next one are `shown` so."""
@@ -180,6 +224,12 @@ class _View:
         return f"  {self._paint.warn(f'! {line}') if bad else self._paint.dim(f'· {line}')}"
 
 
+def _changed(change: Change) -> str:
+    """A change on one line."""
+    was, now = ("nothing" if side is None else elide(plain(side), _SIDE) for side in (change.before, change.after))
+    return f"{plain(change.pointer) or 'the body'}: {change.note or f'{was} became {now}'}"
+
+
 def _lane(path: str, lanes: Mapping[str, str]) -> str:
     if path not in lanes:
         return ""
@@ -210,7 +260,16 @@ def _folded(entries: Sequence[Entry]) -> Iterator[tuple[Entry, int]]:
 
 
 def _alike(entry: Entry) -> tuple[object, ...]:
-    return (entry.kind, entry.name, entry.status, entry.lane, entry.value, entry.trouble and entry.event, entry.mark)
+    return (
+        entry.kind,
+        entry.name,
+        entry.status,
+        entry.lane,
+        entry.value,
+        entry.trouble and entry.event,
+        entry.mark,
+        entry.given,
+    )
 
 
 def _what(entry: Entry, count: int, width: int) -> str:
@@ -224,4 +283,5 @@ def _what(entry: Entry, count: int, width: int) -> str:
         facts.append(tokens(entry.usage))
         facts.append(size(entry.received) if entry.received else "")
         facts.append(seconds(entry.ended - entry.began) if entry.ended is not None else "")
+    facts.append(GIVEN.get(entry.given, ""))
     return "   ".join(fact for fact in facts if fact)

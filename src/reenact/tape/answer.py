@@ -7,17 +7,18 @@ from collections.abc import Iterator
 from typing import Final, Protocol
 
 from reenact.tape.packed import repacked, unpacked
-from reenact.tape.spelled import checked, clean_events
+from reenact.tape.spelled import checked, clean_events, spelled_in
 
 _FIRST: Final = re.compile(rb"([0-9a-fA-F]{1,8})(?:;[^\r\n]*)?\r\n")
 _NEXT: Final = re.compile(rb"\r\n" + _FIRST.pattern)
 _CHUNKED: Final = re.compile(rb"\"framing\":\s*\"chunked\"|transfer-encoding: *chunked", re.IGNORECASE)
 _CODED: Final = re.compile(rb"content-encoding[\"']?\s*[,:]\s*[\"']?(?!identity)([\w, -]+)", re.IGNORECASE)
-_SPECIAL: Final = (b"framing", b"encoding", b"stream", b"jsonl", b"ndjson")
+_SPECIAL: Final = (b"framing", b"encoding", b"stream", b"jsonl", b"ndjson", b"websocket")
 _EVENTS: Final = re.compile(
     rb"text/event-stream|vnd\.amazon\.eventstream|application/(?:x-)?(?:ndjson|jsonl|jsonlines|stream\+json)",
     re.IGNORECASE,
 )
+_MESSAGES: Final = re.compile(rb"sec-websocket-accept", re.IGNORECASE)
 
 
 class Cleaner(Protocol):
@@ -39,12 +40,20 @@ class Cleaner(Protocol):
 def is_special(head: bytes) -> bool:
     """Whether a head may say that the body is more than a text."""
     lower = head.lower()
-    return any(word in lower for word in _SPECIAL)
+    for word in _SPECIAL:  # noqa: SIM110  a generator costs more than what it asks, and this is asked of each answer
+        if word in lower:
+            return True
+    return False
 
 
 def is_seen_whole(head: bytes) -> bool:
     """Whether what is in an answer is seen only when all of it has come: it is packed, or spells texts over events."""
     return _CODED.search(head) is not None or _EVENTS.search(head) is not None
+
+
+def is_of_messages(head: bytes) -> bool:
+    """Whether what comes after it are the frames of a WebSocket."""
+    return _MESSAGES.search(head) is not None
 
 
 def clean_body(body: bytes, head: bytes, vault: Cleaner) -> bytes:
@@ -64,6 +73,18 @@ def clean_body(body: bytes, head: bytes, vault: Cleaner) -> bytes:
     for start, end in framing:
         cleaned = cleaned[:start] + body[start:end] + cleaned[start:]
     return cleaned
+
+
+def said(body: bytes, head: bytes) -> Iterator[bytes]:
+    """What came of an answer as a reader of it has it: without its chunks, unpacked, and what its events spell."""
+    framing = [*_framing(body)] if _CHUNKED.search(head) else []
+    for start, end in reversed(framing):
+        body = body[:start] + body[end:]
+    coded = _CODED.search(head)
+    plain = unpacked(coded[1].decode("latin-1").strip().lower(), body) if coded is not None else body
+    yield plain or body
+    if plain and _EVENTS.search(head) is not None:
+        yield from spelled_in(plain)
 
 
 def _framing(body: bytes) -> Iterator[tuple[int, int]]:

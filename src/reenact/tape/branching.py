@@ -15,6 +15,7 @@ import msgspec
 from reenact.errors import TapeCorruptError, TapeError
 from reenact.tape import event as ev
 from reenact.tape.journal import assembled
+from reenact.tape.resent import Resent
 
 DEEPEST = 64  # branches of branches
 _LASTING = (ev.Kind.SOCKET, ev.Kind.PIPE)
@@ -74,25 +75,34 @@ class _Forked:
         self._lanes: set[str] = set()  # of Pythons that were started
         self._given: set[int] = set()
         self._over = False
+        self._resent = Resent()
 
     def of(self, records: Iterable[ev.AnyRecord]) -> Iterator[ev.AnyRecord]:
         for record in records:
             if isinstance(record, ev.Part):
                 yield from self._part(record)
+            elif isinstance(record, ev.Sent):
+                yield from self._resent.of(record, record.event if self._stays(record.event) else None)
             elif self._has(record):
                 yield record
-        for event in self._edits.keys() & self._begun.keys() - self._given:
+        for event in sorted(self._edits.keys() & self._begun.keys() - self._given):
             yield from self._edits[event]
+            yield ev.Given(event, ev.Giver.PERSON)
 
-    def _part(self, part: ev.Part) -> Iterator[ev.Part]:
+    def _part(self, part: ev.Part) -> Iterator[ev.Part | ev.Given]:
         event = part.event
         if event in self._edits or event == self._event:
-            if event not in self._given:
-                self._given.add(event)
-                yield from (msgspec.structs.replace(edit, at=part.at) for edit in self._edits.get(event, ()))
+            if event not in self._given and event in self._edits:
+                yield from (msgspec.structs.replace(edit, at=part.at) for edit in self._edits[event])
+                yield ev.Given(event, ev.Giver.PERSON)
+            self._given.add(event)
             self._over = self._over or event == self._event
         elif event in self._begun and not (self._over and self._begun[event] in _LASTING):
             yield part
+
+    def _stays(self, event: int) -> bool:
+        """Whether the event was asked before they part, and is not asked again."""
+        return event in self._begun and (event in self._edits or event != self._event)
 
     def _has(self, record: ev.AnyRecord) -> bool:
         match record:
@@ -111,8 +121,10 @@ class _Forked:
                 return lane in self._lanes
             case ev.Kin(lane=lane):
                 return lane in self._lanes
-            case ev.Changed(event=event) | ev.Sent(event=event):
+            case ev.Changed(event=event):
                 return event in self._begun
+            case ev.Given(event=event):
+                return self._stays(event) and event not in self._edits
             case _:
                 return not self._over or isinstance(record, _OF_FILES)
 

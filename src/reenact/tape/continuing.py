@@ -14,6 +14,7 @@ import msgspec
 from reenact.tape import event as ev
 from reenact.tape.delta import Bodies
 from reenact.tape.reader import Event, Recording
+from reenact.tape.resent import Resent
 
 _EFFECTIVE = (ev.Kind.HTTP, ev.Kind.TOOL, ev.Kind.PROCESS, ev.Kind.EXEC)
 _LASTING = (ev.Kind.SOCKET, ev.Kind.PIPE)  # a connection, whose end is nobody's outcome
@@ -88,6 +89,7 @@ class _Continued:
         self._numbers: dict[int, int] = {}
         self._bodies = Bodies()
         self._last: dict[int, int] = {}
+        self._resent = Resent()
 
     def of(self, records: Iterable[ev.AnyRecord]) -> Iterator[ev.AnyRecord]:
         for record in records:
@@ -95,9 +97,9 @@ class _Continued:
                 self._paths[record.index] = record.path
             if isinstance(record, _OF_THE_END) or self._is_cut(record):
                 continue
-            if isinstance(record, ev.Began):
-                yield from self._began(record)
-            elif isinstance(record, ev.Part | ev.Changed | ev.Child):
+            if isinstance(record, ev.Began | ev.Sent):
+                yield from self._asked(record)
+            elif isinstance(record, ev.Part | ev.Changed | ev.Child | ev.Given):
                 if record.event in self._numbers and record.event not in self._anew:
                     yield msgspec.structs.replace(record, event=self._numbers[record.event])
             elif isinstance(record, ev.Signal) and record.event in self._numbers:
@@ -112,6 +114,12 @@ class _Continued:
         lane = getattr(record, "lane", None) if not isinstance(record, ev.LaneBorn) else record.index
         path = self._paths.get(lane) if isinstance(lane, int) else None
         return path is not None and any(_within(path, cut) for cut in self._cut)
+
+    def _asked(self, record: ev.Began | ev.Sent) -> Iterator[ev.AnyRecord]:
+        if isinstance(record, ev.Began):
+            yield from self._began(record)
+        else:
+            yield from self._resent.of(record, self._numbers.get(record.event))
 
     def _began(self, record: ev.Began) -> Iterator[ev.AnyRecord]:
         event = self._recording.events[record.event]

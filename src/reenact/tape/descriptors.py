@@ -44,14 +44,13 @@ class Files(msgspec.Struct, frozen=True):
                 return cls(frozenset(found), number, about.st_dev, about.st_ino)
         return None
 
-    @property
-    def are_ours(self) -> bool:
-        """Whether the log still is what is written to. Who closes blindly closes it with the others."""
+    def log_size(self) -> int:
+        """How large the log is; -1 when it no longer is what is written to. Who closes blindly closes it, too."""
         try:
             about = _fstat(self.log)
         except OSError:
-            return False
-        return about.st_ino == self.inode and about.st_dev == self.device
+            return -1
+        return about.st_size if about.st_ino == self.inode and about.st_dev == self.device else -1
 
 
 @contextlib.contextmanager

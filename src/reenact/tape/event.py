@@ -118,6 +118,14 @@ class MarkKind(IntEnum):
     TAGS = 6
 
 
+class Giver(IntEnum):
+    """Who answered a call of a branch in the place of the world: a person, its parent's tape, or a refusal."""
+
+    PERSON = 1
+    PARENT = 2
+    REFUSAL = 3
+
+
 class Record(msgspec.Struct, frozen=True, array_like=True, tag=True):
     """Base of everything in a journal."""
 
@@ -474,6 +482,13 @@ class Sent(Record, frozen=True, array_like=True, tag=34):
     body: Delta
 
 
+class Given(Record, frozen=True, array_like=True, tag=41):
+    """In a branch: that it was not the world that answered this event, and who (`Giver`)."""
+
+    event: int
+    giver: int
+
+
 class Unread(Record, frozen=True, array_like=True, tag=33):
     """Of the draws of this lane so far, of a kind and at a place (`module:function`), the last `count` nobody has read.
 
@@ -531,4 +546,5 @@ AnyRecord = (
     | Branch
     | Unread
     | Sent
+    | Given
 )

@@ -28,11 +28,16 @@ _LONG: Final = 32
 _SCHEME: Final = re.compile(r"(?:[A-Za-z][\w-]*[ \t]+)?(\S+)\Z")
 _WORD: Final = re.compile(rb"[A-Za-z]+\Z|[a-z]+(?:[-_ .][a-z]+)*\Z")
 _USER: Final = re.compile(r"://([^/\s@:]*)(?::([^/\s@]+))?@")
-_LITERALS: Final = (b"oken", b"ecret", b"sword", b"sswd", b"phrase", b'ey"', b'ey\\"', b"ey=", b"ey>", b"ookie")
-_AFTER: Final = frozenset(b"\"'\\=>: ,")  # what follows on the last letters of a name
-_AFTER_IT: Final = frozenset(bytes((each,)) for each in _AFTER)
+# A piece of each name, and what follows on it, from a letter on that is rare: so far a text is gone through by memchr
+_PIECES: Final = (
+    re.compile(rb"k(?:(?<=ok)en|(?<=ook)ie)(?=[\"'\\=>: ,])"),  # token, cookie
+    re.compile(rb"w(?:(?<=sw)ord|(?<=ssw)d)(?=[\"'\\=>: ,])"),  # password, passwd
+    re.compile(rb"ecret(?=[\"'\\=>: ,])"),  # secret
+    re.compile(rb"phrase(?=[\"'\\=>: ,])"),  # passphrase
+    re.compile(rb"y(?<=ey)(?:\\?\"|=|>)"),  # key
+)
 _BEGINNING: Final = re.compile(rb"[\w-]*\Z")
-_REACH: Final = 40  # bytes from where a name begins to a literal in it
+_REACH: Final = 42  # bytes from where a name begins to such a piece of it
 # A member of JSON (also of JSON in a text of JSON), a pair of headers, a field of a form, an element of XML
 _NAMED: Final = re.compile(
     rb"(?:(?:[\w-]*[_-])?(?:(?:api|access|secret|private|signing|encryption|account|master)[_-]?key|secretaccesskey"
@@ -155,19 +160,15 @@ def of_arguments(words: Sequence[str]) -> Iterator[bytes]:
 
 def of_text(text: bytes) -> Iterator[bytes]:
     """What stands in a text beside a name that says that it is a secret, and cookies that are set in it."""
-    for literal in _LITERALS:
-        at = text.find(literal)
-        while at >= 0:
-            end = at + len(literal)
-            if text[end - 1] in _AFTER or text[end : end + 1] in _AFTER_IT:
-                value = _named_at(text, at)
-                if value is not None:
-                    yield value
-            at = text.find(literal, end)
+    for piece in _PIECES:
+        for found in piece.finditer(text):
+            value = _named_at(text, found.start())
+            if value is not None:
+                yield value
 
 
 def _named_at(text: bytes, at: int) -> bytes | None:
-    """The secret that stands beside the name in which there is a literal at that place."""
+    """The secret that stands beside the name of which there is a piece at that place."""
     begins = _BEGINNING.search(text, max(at - _REACH, 0), at)
     start = begins.start() if begins is not None else at
     cookie = _SET_COOKIE.match(text, start)

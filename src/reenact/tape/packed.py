@@ -104,10 +104,10 @@ def _zlibbed(plain: bytes, size: int) -> Iterator[bytes]:
     for level, memory in _TRIES:
         packer = zlib.compressobj(level, zlib.DEFLATED, -15, memory)
         deflated = packer.compress(plain) + packer.flush()
-        yield b"\x78\xda" + _filler(size - len(deflated) - 6) + deflated + check
+        yield b"\x78\xda" + filler(size - len(deflated) - 6) + deflated + check
 
 
-def _filler(size: int) -> bytes:
+def filler(size: int) -> bytes:
     """Deflated data of so many bytes that say nothing, where that can be had: up to 4 and 8 it cannot."""
     rest = b"".join(map(_empty, _FILLERS[size % 5]))
     return rest + _empty(0) * ((size - len(rest)) // 5)

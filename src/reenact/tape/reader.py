@@ -141,7 +141,7 @@ class Recording(Struct):
     `placeholders` stand for secrets; `lost` counts contents that were redacted in what came from outside.
     `kin` are the journals of the processes that it has started, by the paths of their main lanes, see `processes`.
     `branch` says where a run was forked from; the first `inherited` of its events are its parent's. In it, `sent` is
-    what went out in the place of requests, see `sent_for`.
+    what went out in the place of requests, see `sent_for`, and `given` who answered events that the world did not.
     """
 
     path: Path
@@ -179,6 +179,7 @@ class Recording(Struct):
     seal: Seal | None = None
     branch: ev.Branch | None = None
     sent: list[ev.Sent] = field(default_factory=list)
+    given: dict[int, ev.Giver] = field(default_factory=dict)
     inherited: int = 0
     _bodies: Bodies = field(default_factory=Bodies)
     _restored: dict[int, bytes] = field(default_factory=dict)
@@ -241,7 +242,7 @@ class Recording(Struct):
     @property
     def latest(self) -> int:
         """When the last that is on tape came, ns since the run began."""
-        return max((part.at for event in self.events for _, part in event.parts[-1:]), default=0)
+        return max((event.at if event.ended is None else event.ended for event in self.events), default=0)
 
     def bodies(self) -> Bodies:
         """The bodies that the next of this tape may build on."""
@@ -251,12 +252,13 @@ class Recording(Struct):
 
     def sent_for(self, event: Event) -> tuple[str, bytes] | None:
         """Method and URL, and body, of what was sent in the place of a request; None where it was sent itself."""
+        return next(((name, body) for number, name, body in self.sendings() if number == event.id), None)
+
+    def sendings(self) -> Iterator[tuple[int, str, bytes]]:
+        """All that was sent in the place of requests: the event, method and URL, and body."""
         bodies = Bodies()
         for number, sent in enumerate(self.sent):
-            body = bodies.restore(number, sent.body)
-            if sent.event == event.id:
-                return sent.name, body
-        return None
+            yield sent.event, sent.name, bodies.restore(number, sent.body)
 
     def body(self, event: Event) -> bytes:
         """The body of an event's request. Cheap in tape order; each is built upon the ones before."""
@@ -615,6 +617,8 @@ class _Builder:
                 case ev.Sent(event=event):
                     recording.sent.append(record)
                     recording.events[event]
+                case ev.Given(event=event):
+                    recording.given[recording.events[event].id] = ev.Giver(record.giver)
                 case ev.Unread(count=count) if count > 0:
                     del self._lanes[record.lane].draws[record.kind, record.place][-count:]
                 case ev.Wrote():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cache, lru_cache
+from itertools import starmap
 from pathlib import PurePath
 from urllib.parse import quote_plus, unquote_plus, urlsplit, urlunsplit
 
@@ -86,7 +87,12 @@ _WORD = re.compile(rb"[^\s\"',:={}\[\]]{8,}")
 
 def redact_headers(headers: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     """The headers with the values of credentials replaced."""
-    return tuple([(name, REDACTED if is_secret_header(name) else value) for name, value in headers])
+    return tuple(starmap(_redacted_header, headers))
+
+
+@lru_cache(maxsize=256)
+def _redacted_header(name: str, value: str) -> tuple[str, str]:
+    return name, REDACTED if is_secret_header(name) else value
 
 
 @cache

@@ -1,22 +1,22 @@
-"""Looks through a store for what looks like a secret, in every byte of it: tapes unpacked, answers decompressed."""
+"""Looks through a store for what looks like a secret, in every byte of it: tapes unpacked, and all that is in them."""
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import msgspec
 
+from reenact.tape import answer, known, nature
 from reenact.tape import event as ev
-from reenact.tape import known, nature
 from reenact.tape.allowance import Allowance
 from reenact.tape.contents import Contents
+from reenact.tape.inside import inside
 from reenact.tape.journal import assembled, unfold
 from reenact.tape.reader import Recording, index, read, records
-from reenact.tape.streams import texts
+from reenact.tape.streams import Key, Streams, texts
+from reenact.tape.websocket import said_in
 
-_GZIP = b"\x1f\x8b\x08"
 _SHOWN = 4
 
 
@@ -86,8 +86,8 @@ def _seen(placed: Iterable[tuple[str, bytes]], contents: Contents | None) -> Ite
 
 
 def _placed(recording: Recording, journal: Iterable[ev.AnyRecord]) -> Iterator[tuple[str, bytes]]:
-    """Every text of a journal, with where it stands; what stands in pieces, put together."""
-    answers: dict[int, list[bytes]] = {}
+    """Every text of a journal, with where it stands; what stands in pieces, put together, and what is inside of it."""
+    own: list[ev.AnyRecord] = []
     for record in journal:
         match record:
             case ev.Redacted():
@@ -97,20 +97,41 @@ def _placed(recording: Recording, journal: Iterable[ev.AnyRecord]) -> Iterator[t
                 for where, text in _placed(recording, assembled(unfold(record, Allowance()))):
                     yield f"{name}, {where}", text
                 continue
-            case ev.Part(event=event, data=data):
-                answers.setdefault(event, []).append(data)
-            case _:
-                pass
+        own.append(record)
+        is_piece = isinstance(record, ev.Part | ev.Wrote)  # what is inside of it is seen where it is whole
         for text in texts([record]):
-            yield _where(record), text
-    for event, parts in answers.items():
-        whole = b"".join(parts)
-        yield f"the answer of event {event}", whole
-        at = whole.find(_GZIP)
-        if at >= 0:
-            yield f"the answer of event {event}, decompressed", _unpacked(whole[at:])
+            yield from [(_where(record), text)] if is_piece else _with_inside(_where(record), text)
+    for key, head, data in Streams(over=True).texts(own):
+        for text in _read(data, head):
+            yield from _with_inside(_name(key), text)
     for stream, written in recording.wrote.items():
         yield ("stdout" if stream == ev.Stream.STDOUT else "stderr"), bytes(written)
+
+
+def _read(data: bytes, head: bytes) -> Iterator[bytes]:
+    """A text as it stands there, and as who reads it has it."""
+    yield data
+    if answer.is_of_messages(head):
+        yield from said_in(data)
+    elif head:
+        yield from answer.said(data, head)
+
+
+def _with_inside(where: str, text: bytes) -> Iterator[tuple[str, bytes]]:
+    yield where, text
+    for form, plain in inside(text):
+        yield f"{where}, in {form}", plain
+
+
+def _name(key: Key) -> str:
+    match key:
+        case int(event):
+            return f"the answer of event {event}"
+        case (int(event), *_):
+            return f"what came over the connection of event {event}"
+        case ("sent", *_):
+            return "what was sent over a connection"
+    return "what was read or written"
 
 
 def _where(record: ev.AnyRecord) -> str:
@@ -127,13 +148,6 @@ def _where(record: ev.AnyRecord) -> str:
             return "a file"
         case _:
             return type(record).__name__.lower()
-
-
-def _unpacked(data: bytes) -> bytes:
-    try:
-        return zlib.decompressobj(31).decompress(data, 64 * 1024 * 1024)
-    except zlib.error:
-        return b""
 
 
 def files(store: Path) -> Iterator[tuple[Path, str]]:

@@ -87,6 +87,13 @@ def clean_events(stream: bytes, cleaner: Cleaner) -> bytes:
     return bytes(out)
 
 
+def spelled_in(stream: bytes) -> Iterator[bytes]:
+    """The texts that the events of a stream spell."""
+    events = [*_framed(stream, _frames(stream))] or [*_lines(stream)]
+    for pieces in _texts(stream, events).values():
+        yield b"".join(piece.text for piece in pieces)
+
+
 def checked(stream: bytes, before: bytes, cleaner: Cleaner) -> bytes:
     """Frames of AWS that are not as before, or in which something stands for a secret, with checksums that fit."""
     out = bytearray(stream)
@@ -180,7 +187,7 @@ def _texts(stream: bytes, events: list[_Event]) -> dict[str, list[_Piece]]:
         strings: list[tuple[str, str]] = []
         try:
             _walk(_decode(_json(stream, event)), "", strings)
-        except (msgspec.DecodeError, RecursionError):
+        except (ValueError, RecursionError):  # also where it is no UTF-8
             continue
         for at, (where, text) in enumerate(strings):
             if text:

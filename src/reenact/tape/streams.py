@@ -8,17 +8,21 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import attrgetter
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import msgspec
 
 from reenact.tape import answer
 from reenact.tape.event import LAST, Again, AnyRecord, Began, Changed, Content, Kind, Left, Part, PartKind, Saw, Wrote
 
+if TYPE_CHECKING:
+    from reenact.tape.heard import Heard
+    from reenact.tape.websocket import Came
+
 Clean = Callable[[bytes], bytes]
 Key = int | tuple[object, ...]
-Pieces = dict[Key, list[int]]
 
+_OVER: Final = b"over"  # what is done with one names it so
 _CHUNK, _HEAD = PartKind.CHUNK, PartKind.HEAD
 _IN_PIECES: Final = frozenset({Kind.STDIN, Kind.PIPE, Kind.SOCKET})
 _HELD: Final = 4 * 1024 * 1024  # bytes of an answer that are held until the rest of it has come
@@ -48,6 +52,23 @@ class _Held:
         self.written = bytearray() if self.too_long else self.written + written
 
 
+class Pieces(NamedTuple):
+    """Where the pieces of each text stand, by what it is: of an answer the number of its event.
+
+    `whole` are those that are all that a record holds; `cut` have where in it they begin and end. `over` is what ends.
+    """
+
+    whole: dict[Key, list[int]]
+    cut: dict[Key, list[tuple[int, int, int]]]
+    over: set[Key]
+
+    @property
+    def together(self) -> set[int]:
+        """The records that are seen as what they are pieces of, and not as they stand."""
+        found = {at for places in self.whole.values() if len(places) > 1 for at in places}
+        return found.union(at for places in self.cut.values() for at, _, _ in places) if self.cut else found
+
+
 class Streams:
     """What the records of one journal have begun and not ended. `over`: what has not ended goes on no more."""
 
@@ -57,18 +78,20 @@ class Streams:
         self._heads: dict[Key, bytes] = {}  # of answers that still come: what says how their bodies are written
         self._held: dict[Key, _Held] = {}
         self._before: dict[Key, bytes] = {}  # the end of each, as it was
+        self._talks: dict[int, Heard | None] = {}  # of connections: what is heard over them, once something has come
+        self._texts: dict[int, Key] = {}  # the latest text of each
+        self._messages: dict[Key, Came] = {}
         self.torn = False  # there is a secret in what had been written before it was seen
 
-    def cleaned(
-        self, records: Sequence[AnyRecord], vault: Cleaner, found: tuple[Pieces, set[Key]] | None = None
-    ) -> Sequence[AnyRecord]:
+    def cleaned(self, records: Sequence[AnyRecord], vault: Cleaner, found: Pieces | None = None) -> Sequence[AnyRecord]:
         """The records with the texts that they are the pieces of cleaned; the same ones if nothing was in these.
 
         `found` is what `pieces` has given for them.
         """
         changed: dict[int, AnyRecord] = {}
-        pieces, over = found or self.pieces(records)
-        for key, places in pieces.items():
+        found = found or self.pieces(records)
+        over = found.over
+        for key, places in found.whole.items():
             if len(places) == 1 and key in over and key not in self._before and key not in self._heads:
                 continue  # it is cleaned as it stands
             data = _data if type(key) is not int else _data_of_part
@@ -77,34 +100,78 @@ class Streams:
             for at, old, new in zip(places, parts, news, strict=True) if news is not parts else ():
                 if old != new:
                     changed[at] = _with(records[at], new)
+        if found.cut:
+            changed |= self._cleaned_cut(records, found, vault)
         for key in over:
-            if key in self._held and key not in pieces:
-                self._cleaned_whole(key, b"", vault)
+            if key not in found.whole and key not in found.cut:
+                self._end(key, vault)
             self._heads.pop(key, None)
             self._held.pop(key, None)
             self._before.pop(key, None)
+            self._messages.pop(key, None)
         return [changed.get(at, record) for at, record in enumerate(records)] if changed else records
 
-    def pieces(self, records: Sequence[AnyRecord]) -> tuple[Pieces, set[Key]]:
-        """Where the pieces of each text stand, by what it is: of an answer the number of its event; and what ends.
+    def _cleaned_cut(self, records: Sequence[AnyRecord], found: Pieces, vault: Cleaner) -> dict[int, AnyRecord]:
+        """As `cleaned`, of texts of which several may stand in one record."""
+        edited: dict[int, bytearray] = {}
+        for key, places in found.cut.items():
+            parts = [_data(records[at])[start:end] for at, start, end in places]
+            goes_on = key not in found.over and not self._over
+            news = self._cleaned(key, parts, vault, goes_on=goes_on, alone=False)
+            for (at, start, end), old, new in zip(places, parts, news, strict=True) if news is not parts else ():
+                if old != new:
+                    edited.setdefault(at, bytearray(_data(records[at])))[start:end] = new
+        return {at: _with(records[at], bytes(data)) for at, data in edited.items()}
 
-        To be asked once of the next records.
-        """
-        pieces: dict[Key, list[int]] = {}
-        over: set[Key] = set()
+    def texts(self, records: Sequence[AnyRecord]) -> Iterator[tuple[Key, bytes, bytes]]:
+        """All that they are the pieces of, each with what says how it is written, if anything does."""
+        found = self.pieces(records)
+        for key, places in found.whole.items():
+            yield key, self._heads.get(key, b""), b"".join(_data(records[at]) for at in places)
+        for key, cuts in found.cut.items():
+            yield key, self._heads.get(key, b""), b"".join(_data(records[at])[start:end] for at, start, end in cuts)
+
+    def pieces(self, records: Sequence[AnyRecord]) -> Pieces:
+        """To be asked once of the next records."""
+        found = Pieces({}, {}, set())
+        pieces, talks = found.whole, self._talks
         for at, record in enumerate(records):
-            sort, key = type(record), None
+            sort = type(record)
+            key: Key | None
             if sort is Part and record.kind == _CHUNK:  # type: ignore[union-attr]
                 key = record.event  # type: ignore[union-attr]
+                if key in talks and self._of_connection(at, record, found):  # type: ignore[arg-type]  # that is what it is
+                    continue
             elif sort is Part:
-                key = self._of_part(record, over)  # type: ignore[arg-type]  # that is what it is
+                key = self._of_part(record, found.over)  # type: ignore[arg-type]  # as above
             elif sort is Wrote:
                 key = "wrote", record.lane, record.stream  # type: ignore[union-attr]
             elif sort is Began and record.kind in _IN_PIECES:  # type: ignore[union-attr, operator]
-                key = self._of_call(record)  # type: ignore[arg-type]
+                key = self._of_call(record)  # type: ignore[arg-type]  # as above
+            else:
+                continue
             if key is not None:
                 pieces.setdefault(key, []).append(at)
-        return pieces, over
+        return found
+
+    def _of_connection(self, at: int, part: Part, found: Pieces) -> bool:
+        """What of it came over a connection where HTTP is spoken; False where it is not."""
+        from reenact.tape import heard  # noqa: PLC0415  few programs speak over plain sockets
+
+        talk = self._talks[part.event]
+        if talk is None:
+            if not heard.speaks(part.data):
+                del self._talks[part.event]
+                return False
+            talk = self._talks[part.event] = heard.Heard()
+        for text, start, end, head, over in talk.came(part.data):
+            key = self._texts[part.event] = (part.event, text)
+            if head and key not in self._heads and answer.is_special(head):
+                self._heads[key] = head
+            found.cut.setdefault(key, []).append((at, start, end))
+            if over:
+                found.over.add(key)
+        return True
 
     def _of_part(self, part: Part, over: set[Key]) -> Key | None:
         if part.kind == _HEAD:
@@ -112,23 +179,32 @@ class Streams:
                 self._heads[part.event] = part.data
         elif part.kind in LAST:
             over.add(part.event)
+            if self._talks.pop(part.event, None) is not None:
+                over.add(self._texts.pop(part.event))
             return self._named.pop(part.event, None) if part.data else None
         return None
 
     def _of_call(self, call: Began) -> Key | None:
         if call.kind != Kind.SOCKET:
             self._named[call.event] = "read", call.lane, call.name
+        elif _OVER not in call.head:  # it begins a connection
+            self._talks[call.event] = None
         return ("sent", call.name, call.head) if call.body.middle and call.body.base < 0 else None
 
-    def _cleaned(self, key: Key, parts: list[bytes], vault: Cleaner, *, goes_on: bool) -> list[bytes]:
-        joined = b"".join(parts)
+    def _cleaned(
+        self, key: Key, parts: list[bytes], vault: Cleaner, *, goes_on: bool, alone: bool = True
+    ) -> list[bytes]:
+        """The pieces of a text. `alone`: one by itself has been looked through, and will be cleaned, as it stands."""
         before, head = self._before.get(key, b""), self._heads.get(key, b"")
+        if answer.is_of_messages(head):
+            return self._cleaned_messages(key, parts, vault, goes_on=goes_on)
+        joined = b"".join(parts)
         if before:
             spans = vault.spans(before + joined[: vault.longest])
             self.torn = self.torn or any(start < len(before) < end for start, end in spans)
         if goes_on and vault.longest:
             self._before[key] = (before + joined)[1 - vault.longest :]
-        if len(parts) == 1 and not head:
+        if alone and len(parts) == 1 and not head:
             return parts
         vault.discover(joined)
         if not answer.is_seen_whole(head):
@@ -151,8 +227,23 @@ class Streams:
 
     def finish(self, vault: Cleaner) -> None:
         """Nothing more comes of answers that have not ended."""
-        for key in self._held:
+        for key in (*self._held, *self._messages):
+            self._end(key, vault)
+
+    def _end(self, key: Key, vault: Cleaner) -> None:
+        """Nothing more comes of a text."""
+        if key in self._held:
             self._cleaned_whole(key, b"", vault)
+        if key in self._messages:
+            self._cleaned_messages(key, [], vault, goes_on=False)
+
+    def _cleaned_messages(self, key: Key, parts: list[bytes], vault: Cleaner, *, goes_on: bool) -> list[bytes]:
+        from reenact.tape.websocket import Came  # noqa: PLC0415  few programs have one
+
+        came = self._messages.get(key) or self._messages.setdefault(key, Came(self._heads[key]))
+        cleaned = came.cleaned(parts, vault, goes_on=goes_on)
+        self.torn = self.torn or came.torn
+        return cleaned
 
 
 def _data(record: AnyRecord) -> bytes:

@@ -131,10 +131,11 @@ class Vault:
         """As `learn`, of the headers of a request, which are mostly those of the one before."""
         if not self._learns:
             return
-        news = [pair for pair in headers if pair not in self._headers]
+        asked = set(headers)
+        news = asked - self._headers
         if news:
-            self._headers = {*news, *headers}
-            self.learn([*nature.of_headers(news)])
+            self._headers = asked
+            self.learn(nature.of_headers(news))
 
     def learn_environment(self, environment: Mapping[str, str], *, tell: bool | None = None) -> None:
         """As `learn`, of the variables that are secret by their names: a program may get more of them as it runs.
@@ -180,9 +181,12 @@ class Vault:
     def look_through(self, records: Sequence[AnyRecord], raw: bytes) -> None:
         """As `discover`, of records, which are written as `raw`."""
         if self._learns:
-            self.learn(nature.of_text(raw))
-            for text in texts(records) if self.contents is not None else ():
-                self.discover_contents(text)
+            secrets = [*nature.of_text(raw)]
+            if secrets:
+                self.learn(secrets)
+            if self.contents is not None:
+                for text in texts(records):
+                    self.discover_contents(text)
 
     def begin_anew(self) -> None:
         """A process has been forked: what it is to write is another journal."""
@@ -221,7 +225,8 @@ class Vault:
     def finish(self) -> None:
         """Nothing more is written."""
         self._streams.finish(self)
-        self._tell_of_torn()
+        if self._streams.torn:
+            self._tell_of_torn()
 
     def holds(self, data: bytes) -> bool:
         """Whether there is a secret in it."""
@@ -255,7 +260,7 @@ class Vault:
         """The records without secrets: the same ones where there are none. `raw` is what is looked through of them."""
         self.learn_environment(os.environ)
         found = self._streams.pieces(records)
-        together = {at for places in found[0].values() if len(places) > 1 for at in places}
+        together = found.together if found.whole or found.cut else None
         if together:  # they are looked through as what they are the pieces of
             alone = [record for at, record in enumerate(records) if at not in together]
             raw = encode(alone)
@@ -263,8 +268,9 @@ class Vault:
         else:
             self.look_through(records, raw)
         self._wrote = True
-        joined = self._streams.cleaned(records, self, found)
-        self._tell_of_torn()
+        joined = self._streams.cleaned(records, self, found) if any(found) else records
+        if self._streams.torn:
+            self._tell_of_torn()
         if joined is records and len(self._told) == self._written and whole and not self.holds(raw):
             return records
         kept = [self._rewritten(record) for record in joined]
@@ -275,10 +281,9 @@ class Vault:
         return kept
 
     def _tell_of_torn(self) -> None:
-        if self._streams.torn:
-            self._streams.torn, self.late = False, True
-            if self._sealed is not None:
-                self._sealed.add([b""])
+        self._streams.torn, self.late = False, True
+        if self._sealed is not None:
+            self._sealed.add([b""])
 
     def _rewritten(self, record: AnyRecord) -> AnyRecord:
         """A slice is of what has been rewritten before it was cut."""

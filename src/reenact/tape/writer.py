@@ -128,8 +128,7 @@ class TapeWriter:
             self._pending.clear()
             return None
         with self._lock:
-            if self._files is not None and not self._files.are_ours:
-                self._lose("the program has closed the files of the tape, by code in C", theirs=True)
+            size = self._log_size()
             records, weight = self._pending[:], self.weight
             del self._pending[: len(records)]  # whatever has been added meanwhile stays
             self.weight = 0
@@ -138,19 +137,20 @@ class TapeWriter:
                     return self._write_bit_by_bit(records)
                 if records:
                     self._unwritten.append(self._packer.pack(records))
-                return self._write()
+                return self._write(size)
             except sqlite3.Error as error:
                 behind = self.weight + sum(len(piece.data) for piece in self._unwritten)
                 if behind > _MOST_UNWRITTEN or len(self._unwritten) > _MOST_COMMITS_UNWRITTEN:
                     self._lose(str(error))
                 raise TapeUnwrittenError(f"the tape could not be written: {error}") from error
 
-    def _write(self) -> Piece | None:
-        """Takes to disk what has been packed."""
+    def _write(self, size: int) -> Piece | None:
+        """Takes to disk what has been packed. `size` is that of SQLite's log."""
         if not self._unwritten:
             return None
         piece = self._unwritten[-1]
-        self._make_room()
+        if size > self._room:
+            self._make_room(size)
         if len(self._unwritten) == 1:
             self._db.execute(_INSERT, (piece.id, piece.segment, piece.data, piece.chain))
         else:
@@ -166,7 +166,7 @@ class TapeWriter:
         try:
             for batch in batches:
                 self._unwritten.append(self._packer.pack(batch, plainly=True))
-                piece = self._write()
+                piece = self._write(self._log_size())
         except sqlite3.Error:
             rest = [*chain.from_iterable(batches)]
             self._pending[:0] = rest
@@ -188,21 +188,34 @@ class TapeWriter:
         """Whether somebody commits: maybe the calling thread, below a signal's handler."""
         return self._lock.locked()
 
-    def _make_room(self) -> None:
+    def _log_size(self) -> int:
+        """How large SQLite's log is.
+
+        Raises:
+            TapeUnwrittenError: what has its descriptor is not the log any more.
+        """
+        if self._files is None:
+            try:
+                return _real.stat(self._log).st_size
+            except OSError:
+                return 0
+        size = self._files.log_size()
+        if size < 0:
+            self._lose("the program has closed the files of the tape, by code in C", theirs=True)
+        return size
+
+    def _make_room(self, size: int) -> None:
         """Lets SQLite's log be larger than it is full, by as much again: to overwrite costs the disk less than to grow.
 
         Whoever reads a log reads as far as its frames are whole and of its salt (sqlite.org/fileformat2.html), which
         zeros are not.
         """
         with suppress(OSError):  # it is no harm when there is none
-            size = _real.stat(self._log).st_size
-            if size > self._room:
-                ahead = min(size, _ROOM_BYTES)
-                log = _real.open_fd(self._log, os.O_WRONLY | os.O_CLOEXEC)
-                try:
-                    self._room = size + _real.pwrite(log, bytes(ahead), size)
-                finally:
-                    _real.close_fd(log)
+            log = _real.open_fd(self._log, os.O_WRONLY | os.O_CLOEXEC)
+            try:
+                self._room = size + _real.pwrite(log, bytes(min(size, _ROOM_BYTES)), size)
+            finally:
+                _real.close_fd(log)
 
     @contextmanager
     def in_no_hurry(self) -> Iterator[None]:

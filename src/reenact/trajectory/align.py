@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from reenact.diff import gaps
+from reenact.diff.alignment import gaps
 
 _CELLS: Final = 250_000  # pairs of steps that are compared one by one
 _ALIKE: Final = 0.4  # from here on two steps are taken for the same one

@@ -15,7 +15,7 @@ from operator import or_
 from typing import Final
 from zlib import crc32
 
-from reenact.diff import gaps
+from reenact.diff.alignment import gaps
 from reenact.diff.change import Change, Kind
 from reenact.diff.value import container, value_changes
 from reenact.providers import ToolSpec

@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from reenact.providers import http1
 from reenact.providers.encoding import dechunk
-from reenact.providers.wire import header
+from reenact.tape import http1
 from reenact.tape.event import LAST, Failed, Kind, Part, PartKind
 from reenact.tape.reader import Event
 from reenact.tape.redact import PLACEHOLDER, REDACTED
@@ -140,7 +139,7 @@ class Heard:
     def _url(self, head: http1.Head) -> str:
         scheme, host = self._start
         target = head.words[1]
-        return f"{scheme}://{header(head.headers, 'host') or host}{target}" if target.startswith("/") else target
+        return f"{scheme}://{head.value('host') or host}{target}" if target.startswith("/") else target
 
 
 class Connection:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
+from reenact.diff.change import Change
 from reenact.providers import Usage
 
 
@@ -31,6 +32,13 @@ class Trouble(msgspec.Struct, frozen=True):
     message: str
 
 
+class Rerouted(msgspec.Struct, frozen=True):
+    """What was sent in the place of a request: its method and URL, and in what its body is another one."""
+
+    name: str
+    changes: tuple[Change, ...]
+
+
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """An event as one line. `kind` is "http", "sleep", "stdin" and so on; `name` is the method and URL of HTTP.
 
@@ -38,6 +46,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     `usage` are set where a model was asked. `value` is what was read from standard input, up to 1,000 characters.
     `within` is the event of the exchange that this one is a piece of: HTTP over a connection of the program's own.
     `mark` is the number of the innermost agent or step that the program had marked there, `agent` the innermost agent.
+    `sent_as` is what a branch sent in the place of the request; `given` says who answered there in the place of the
+    world: a "person", the tape of its "parent", or a "refusal".
     """
 
     event: int
@@ -57,3 +67,5 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     within: int | None = None
     agent: str = ""
     mark: int | None = None
+    sent_as: Rerouted | None = None
+    given: str = ""

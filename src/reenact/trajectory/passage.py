@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -115,14 +115,19 @@ def passages(recording: Recording, found: Trajectory) -> Iterator[Passage]:
     """
     steps = {entry.event: step for step in found.steps for entry in step.entries}
     processes = {lane: part.main for part in recording.processes for part in every(part) for lane in part.lanes}
-    yield from chain.from_iterable(_of_step(step, processes.get(step.lane, "")) for step in found.steps)
-    yield from _offered(found)
+    yield from of_models(found, processes)
     yield from _of_events(recording, found, steps, processes)
     yield from _of_moments(recording, processes)
     yield from _ends(recording)
 
 
 # Models
+
+
+def of_models(found: Trajectory, processes: Mapping[str, str]) -> Iterator[Passage]:
+    """What models were told, and what they said. `processes` are those of lanes that are not of the run's own."""
+    yield from chain.from_iterable(_of_step(step, processes.get(step.lane, "")) for step in found.steps)
+    yield from _offered(found)
 
 
 def _of_step(step: Step, process: str) -> Iterator[Passage]:

@@ -27,6 +27,7 @@ from reenact.trajectory.exchange import Exchange
 from reenact.trajectory.exchanges import Exchanges
 from reenact.trajectory.history import History
 from reenact.trajectory.mark import AGENT, Mark, agent_of, marks_of, way
+from reenact.trajectory.sendings import Sendings
 
 _EMBEDDING = "embedding"
 _LOWEST_ERROR = 300
@@ -153,6 +154,7 @@ class _Walk:
         self._below: defaultdict[str, list[_Draft]] = defaultdict(list)
         self._first: dict[str, Event] = {}
         self._exchanges = Exchanges(recording)
+        self._sendings = Sendings(recording)
         self._pieces: defaultdict[int, list[Entry]] = defaultdict(list)
         self._marks = marks_of(recording)
         self._parents = parents_of(recording.lanes)
@@ -166,6 +168,10 @@ class _Walk:
         entry = exchange.entry()
         if event.mark >= 0:
             entry = msgspec.structs.replace(entry, mark=event.mark, agent=agent_of(self._marks, event.mark))
+        if (sent := self._sendings.of(exchange)) is not None:
+            entry = msgspec.structs.replace(entry, sent_as=sent)
+        if event.id in self._recording.given:
+            entry = msgspec.structs.replace(entry, given=self._recording.given[event.id].name.lower())
         if whole is not None:
             self._pieces[whole].append(msgspec.structs.replace(entry, within=whole, trouble=None))
             return

@@ -12,6 +12,7 @@ import math
 from asyncio import AbstractEventLoop
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakSet
 
 from reenact import _real
 from reenact.engine.gate import Gate
@@ -29,6 +30,7 @@ from reenact.tape.event import DrawKind
 _GATES = "_reenact_gates"
 _LOOP_TIME = int(DrawKind.LOOP_TIME)
 _getframe = _real.getframe
+_GATED: WeakSet[AbstractEventLoop] = WeakSet()
 
 
 def install(patches: Patches) -> None:
@@ -106,8 +108,14 @@ def attach(loop: AbstractEventLoop, session: Session) -> None:
             session.note("loop", f"the event loop {type(loop).__module__}.{type(loop).__qualname__} cannot be ordered")
             return
         gates = loop.__dict__[_GATES] = _Gates(loop)
+        _GATED.add(loop)
     gates.of(session)
     session.gates = _gate_finder(session)
+
+
+def loops() -> list[Any]:
+    """Those with a gate that are not closed."""
+    return [loop for loop in _GATED if not loop.is_closed()]
 
 
 def detach(loop: AbstractEventLoop, session: Session) -> None:

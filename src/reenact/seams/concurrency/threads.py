@@ -266,6 +266,17 @@ class _Job:
             self._session.restore(previous)
 
 
+def lane_of_thread(thread: threading.Thread | None) -> Lane | None:
+    """The lane of a thread that the program has started."""
+    started = thread.__dict__.get(_STARTED) if thread is not None else None
+    return started.lane if isinstance(started, _Started) else None
+
+
+def lane_of_job(job: object) -> Lane | None:
+    """The lane of a job of a pool, if it is one."""
+    return job._lane if isinstance(job, _Job) else None
+
+
 def _run(real: Callable[[Any], None]) -> Callable[[Any], None]:
     def run(self: Any) -> None:
         job = self.fn

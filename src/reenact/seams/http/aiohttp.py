@@ -24,7 +24,9 @@ from reenact.seams.http.exchange import begin, request
 from reenact.seams.http.head import decode_head, encode_head
 from reenact.seams.http.wire import BodyLength, join_head, split_head
 from reenact.seams.patch import Patches
-from reenact.seams.sockets.conversation import say, sent
+from reenact.seams.sockets.backlog import Backlog
+from reenact.seams.sockets.conversation import say
+from reenact.seams.sockets.speech import signed_off
 from reenact.tape.event import Failed, Kind, Part, PartKind
 
 _WIRE = "_reenact_wire"
@@ -175,6 +177,7 @@ class _Wire:
         self._protocol = protocol
         self._context = contextvars.copy_context()
         self._early = bytearray()
+        self._backlog = Backlog(lambda: bool(protocol._reading_paused))
         self._length: BodyLength | None = None
         self._over = False
         self._ended = False
@@ -235,8 +238,10 @@ class _Wire:
 
     def _push(self, answer: Answer | None, deliver: Callable[[], None], error: BaseException | None = None) -> None:
         gate = self.crossing.gate
+        size = len(answer.data) if answer is not None else 0
 
         def arrived() -> None:
+            self._backlog.less(size, self._protocol.transport)
             if self._over:
                 return
             if answer is not None:
@@ -247,6 +252,7 @@ class _Wire:
                 self.crossing.fail(error)
             deliver()
 
+        self._backlog.more(size, self._protocol.transport)
         if gate is None:
             arrived()
         else:
@@ -318,7 +324,7 @@ def _send_frame(real: Callable[..., Any]) -> Callable[..., Any]:
         wire: _Wire | None = self.protocol.__dict__.get(_WIRE)
         lane = current()
         if wire is not None and lane is not None:
-            say(lane, wire.label, bytes([opcode]) + sent(bytes(message)), lambda: None, wire.crossing)
+            say(lane, wire.label, bytes([opcode]) + signed_off(bytes(message)), lambda: None, wire.crossing)
         await real(self, message, opcode, compress)
 
     return send_frame

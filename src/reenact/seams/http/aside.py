@@ -1,5 +1,7 @@
 """A request that is side traffic: it passes live in a recording, and is answered with a plain success in replay.
 
+So it is in a branch that is live, which is an experiment, unless somebody allows it.
+
 What was asked and answered is not kept, only when something came, as other threads may wait for that. A request that
 failed, or was turned down, is so again, because what the program does then (a pause, a number drawn for its length) is
 part of the run.
@@ -10,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from reenact.engine.crossing import Answer, Crossing, Revive, linger, unseen
+from reenact.engine.given import IN_TURN, Given
 from reenact.engine.lane import Lane
 from reenact.seams.http.head import Head, decode_head, encode_head
 from reenact.tape.event import LAST, NO_TICK, AsidePart, Failed, Kind, Part, PartKind
@@ -87,6 +90,29 @@ class Aside(Crossing):
         if self.served is None:
             self._keep(kind, b"")
         self.closed = True
+
+
+class Withheld(Given):
+    """One that a branch makes when it is live, and does not send: a plain success, on tape as if it had come."""
+
+    __slots__ = ("_number",)
+
+    def __init__(self, lane: Lane, host: str, revive: Revive, first: PartKind) -> None:
+        session = lane.session
+        assert session is not None  # noqa: S101  as in `Crossing.begin`
+        self._number = session.began_aside(lane, host)
+        parts = [(IN_TURN, part) for _, part in plain_answer(None, first)]
+        super().__init__(lane, session, Kind.HTTP, -1, unseen(lane, host, parts), revive)
+
+    _keep = Aside._keep
+
+
+def aside_of(lane: Lane, host: str, revive: Revive, first: PartKind) -> Crossing:
+    """The crossing of a request that is side traffic."""
+    session = lane.session
+    withholds = session.withholds if session is not None and session.live else None
+    kind = Withheld if withholds is not None and withholds(host) else Aside
+    return kind(lane, host, revive, first)
 
 
 def _part(kind: PartKind, data: bytes = b"", failed: Failed | None = None) -> Part:

@@ -9,7 +9,7 @@ from reenact.engine.call import Call
 from reenact.engine.crossing import Crossing, Revive
 from reenact.engine.lane import Lane, current
 from reenact.seams.http.answered import Answered
-from reenact.seams.http.aside import Aside, plain_answer
+from reenact.seams.http.aside import aside_of, plain_answer
 from reenact.tape import nature
 from reenact.tape.event import Kind, PartKind
 from reenact.tape.redact import is_telling, redact_headers, redact_url
@@ -45,7 +45,7 @@ def begin(lane: Lane, build: Callable[[], Call], revive: Revive, first: PartKind
         if aside is not None:
             return Answered.plainly(lane, call, revive, plain_answer(None, first))
         return Answered.by(session.source, lane, call, revive, first)
-    return Crossing.begin(lane, call, revive) if aside is None else Aside(lane, aside, revive, first)
+    return Crossing.begin(lane, call, revive) if aside is None else aside_of(lane, aside, revive, first)
 
 
 def text_pairs(raw: Iterable[tuple[bytes, bytes]]) -> list[tuple[str, str]]:

@@ -121,6 +121,7 @@ class _Seam:
         class Stream(module.SyncByteStream):  # type: ignore[misc, name-defined]
             def __init__(self, crossing: Crossing, real: Any) -> None:
                 self._crossing, self._real = crossing, real
+                self.let_go = crossing.abandon
 
             def __iter__(self) -> Iterator[bytes]:
                 return self._crossing.chunks(iter(self._real if self._real is not None else ()))
@@ -129,7 +130,7 @@ class _Seam:
                 if self._real is not None:
                     with muted():
                         self._real.close()
-                self._crossing.abandon()
+                self.let_go()
 
         class AsyncStream(module.AsyncByteStream):  # type: ignore[misc, name-defined]
             def __init__(self, crossing: Crossing, real: Any) -> None:

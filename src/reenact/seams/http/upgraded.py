@@ -11,7 +11,7 @@ from typing import Any
 
 from reenact.engine.crossing import Crossing
 from reenact.engine.lane import current, muted
-from reenact.seams.sockets.conversation import FALTERING, Conversation, ask, asked, sent
+from reenact.seams.sockets.conversation import FALTERING, Conversation, ask, asked
 
 SWITCHING = 101
 _NAME = "network_stream"
@@ -21,13 +21,15 @@ def take(crossing: Crossing, response: Any, label: str, modules: Iterable[Module
     """The stream below a response that has switched protocols is one of ours from now on."""
     beneath = [module for module in modules if module.__name__.startswith("httpcore")]
     late = [module.ReadTimeout for module in beneath]
-    talk = Conversation(crossing, label, (*FALTERING, *late))
+    talk = Conversation(crossing, label, (*FALTERING, *late), messages=True)
+    response.stream.let_go = talk.abandon
     response.extensions[_NAME] = _Stream(talk, response.extensions.get(_NAME))
 
 
 def take_async(crossing: Crossing, response: Any, label: str) -> None:
     """As `take`, for an asynchronous client."""
-    response.extensions[_NAME] = _AsyncStream(Conversation(crossing, label), response.extensions.get(_NAME))
+    talk = Conversation(crossing, label, messages=True)
+    response.extensions[_NAME] = _AsyncStream(talk, response.extensions.get(_NAME))
 
 
 class _Stream:
@@ -52,7 +54,7 @@ class _Stream:
             self._real.write(buffer, timeout)
             return b""
 
-        ask(lane, f"send to {self._talk.label}", perform, sent(bytes(buffer)), self._talk.crossing)
+        ask(lane, f"send to {self._talk.label}", perform, self._talk.sent(bytes(buffer)), self._talk.crossing)
 
     def close(self) -> None:
         if self._real is not None:
@@ -85,7 +87,7 @@ class _AsyncStream:
             await self._real.write(buffer, timeout)
             return b""
 
-        await asked(lane, f"send to {self._talk.label}", perform, sent(bytes(buffer)), self._talk.crossing)
+        await asked(lane, f"send to {self._talk.label}", perform, self._talk.sent(bytes(buffer)), self._talk.crossing)
 
     async def aclose(self) -> None:
         if self._real is not None:

@@ -20,7 +20,7 @@ from reenact.engine.crossing import Answer, Crossing
 from reenact.engine.lane import MUTED, Lane, current, get_lane
 from reenact.seams.patch import Patches
 from reenact.seams.sockets import watch
-from reenact.seams.sockets.conversation import Conversation, ask, message_of, packed, revive, sent
+from reenact.seams.sockets.conversation import Conversation, ask, message_of, packed, revive
 from reenact.tape.event import Kind, PartKind
 
 _Real = Callable[..., Any]
@@ -208,7 +208,7 @@ def _send(real: _Real) -> _Real:
             _goes_on(lane, self)
         if lane is None or talk is None:
             return int(real(self, data, *flags))
-        label, body = f"send to {talk.label}", sent(bytes(data))
+        label, body = f"send to {talk.label}", talk.sent(bytes(data))
         return int(ask(lane, label, lambda: b"%d" % real(self, data, *flags), body, talk.crossing))
 
     return send
@@ -227,7 +227,7 @@ def _sendall(real: _Real) -> _Real:
             real(self, data, *flags)
             return b""
 
-        ask(lane, f"send to {talk.label}", perform, sent(bytes(data)), talk.crossing)
+        ask(lane, f"send to {talk.label}", perform, talk.sent(bytes(data)), talk.crossing)
 
     return sendall
 
@@ -257,7 +257,7 @@ def _to(sock: Any, address: Any, data: Callable[[], bytes], perform: Callable[[]
         return perform()
     label = shown(address) if address is not None else talk.label if talk is not None else ""
     talk = talk or messages(lane, sock, POST, label)
-    return int(ask(lane, f"send to {label}", lambda: b"%d" % perform(), sent(data()), talk.crossing))
+    return int(ask(lane, f"send to {label}", lambda: b"%d" % perform(), talk.sent(data()), talk.crossing))
 
 
 def messages(

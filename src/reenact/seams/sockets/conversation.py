@@ -7,7 +7,6 @@ sent is an event of its own, of the lane that sends it.
 from __future__ import annotations
 
 import asyncio
-import re
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
@@ -18,11 +17,9 @@ import msgspec
 from reenact.engine import failure
 from reenact.engine.call import Call
 from reenact.engine.crossing import Answer, Crossing
-from reenact.engine.lane import Lane, current, muted
-from reenact.seams.sockets import frames
-from reenact.tape import nature
+from reenact.engine.lane import Lane, muted
+from reenact.seams.sockets.speech import Speech
 from reenact.tape.event import Failed, Kind, PartKind
-from reenact.tape.redact import REDACTED, is_secret_header, redact_url
 
 FALTERING: Final[tuple[type[BaseException], ...]] = (
     TimeoutError,
@@ -34,35 +31,10 @@ FALTERING: Final[tuple[type[BaseException], ...]] = (
 """After these, more may come."""
 OVER: Final = "over"
 """The argument that names the event of the connection."""
-_HEAD = re.compile(rb"\A([A-Z]+) (\S+) (HTTP/1\.[01])\r\n(.*?)\r\n\r\n", re.DOTALL)
-_SIGN_ON = re.compile(rb"(?im)^(AUTH(?:ENTICATE)?[ \t]+(?:[A-Z][A-Z\d-]*[ \t]+)?|PASS[ \t]+)([^\s]+)")
 _encode, _decode = msgspec.msgpack.Encoder().encode, msgspec.msgpack.decode
 _decode_failed = msgspec.msgpack.Decoder(Failed).decode
 
 Perform = Callable[[], bytes]
-
-
-def sent(data: bytes) -> bytes:
-    """What was sent, as it may be on tape: without what signs the program on, in HTTP or in a line of its own."""
-    lane = current()
-    vault = lane.session.vault if lane is not None and lane.session is not None else None
-    head = _HEAD.match(data)
-    if head is None:
-        if vault is not None:
-            data = frames.cleaned(data, vault)
-            vault.learn(found[2] for found in _SIGN_ON.finditer(data))
-        return _SIGN_ON.sub(lambda found: found[1] + REDACTED.encode(), data)
-    method, url, version, lines = head.groups()
-    if vault is not None:
-        pairs = [line.decode("latin-1").partition(":") for line in lines.split(b"\r\n")]
-        asked = f"http://_{url.decode('latin-1')}"
-        vault.learn([*nature.of_headers((name, value.strip()) for name, _, value in pairs), *nature.of_url(asked)])
-    kept = [method + b" " + redact_url(url.decode("latin-1")).encode("latin-1") + b" " + version]
-    for line in lines.split(b"\r\n"):
-        name, colon, _ = line.partition(b":")
-        secret = colon and is_secret_header(name.decode("latin-1"))
-        kept.append(name + b": " + REDACTED.encode() if secret else line)
-    return b"\r\n".join(kept) + b"\r\n\r\n" + data[head.end() :]
 
 
 def revive(failed: Failed) -> BaseException:
@@ -129,11 +101,22 @@ def _part(data: bytes, *, whole: bool = False) -> Answer:
 
 
 class Conversation:
-    """What goes over one connection. `label` names the other side; after `faltering` exceptions more may come."""
+    """What goes over one connection. `label` names the other side; after `faltering` exceptions more may come.
 
-    def __init__(self, crossing: Crossing, label: str, faltering: tuple[type[BaseException], ...] = FALTERING) -> None:
+    `messages`: it is that of a WebSocket.
+    """
+
+    def __init__(
+        self,
+        crossing: Crossing,
+        label: str,
+        faltering: tuple[type[BaseException], ...] = FALTERING,
+        *,
+        messages: bool = False,
+    ) -> None:
         self.crossing = crossing
         self.label = label
+        self.sent = Speech(messages=messages).sent
         self._faltering = faltering
         self.tls: Any = None
         self._rest = b""
@@ -199,3 +182,8 @@ class Conversation:
             self.crossing.close()
         else:
             self.crossing.drop(whole=True)
+
+    def abandon(self) -> None:
+        """The agent lets go of it. Who still waits for what comes is told so, as above."""
+        if not self._reading:
+            self.crossing.abandon()

@@ -14,7 +14,7 @@ from reenact.engine.crossing import Answer, Crossing
 from reenact.engine.lane import current
 from reenact.seams.patch import Patches
 from reenact.seams.sockets.blocking import shown
-from reenact.seams.sockets.conversation import faltered, message_of, packed, raised, revive, say, sent
+from reenact.seams.sockets.conversation import faltered, message_of, packed, raised, revive, say
 from reenact.seams.sockets.transports import Line, _Transport
 from reenact.tape.event import Kind, PartKind
 
@@ -88,7 +88,8 @@ class _Post(Line):
                 self.real.sendto(data, address)
             return
         to = shown(address or only or self.info("peername", None))
-        say(lane, to, sent(data), lambda: self.real is not None and self.real.sendto(data, address), self.crossing)
+        send = lambda: self.real is not None and self.real.sendto(data, address)  # noqa: E731
+        say(lane, to, self._speech.sent(data), send, self.crossing)
 
     def _deliver(self, kind: PartKind, data: bytes, error: BaseException | None) -> None:
         if kind is PartKind.CHUNK:

@@ -12,7 +12,7 @@ from reenact.engine.crossing import Answer, Crossing
 from reenact.engine.lane import current
 from reenact.seams.patch import Patches
 from reenact.seams.sockets import blocking, watch
-from reenact.seams.sockets.conversation import Conversation, asked, message_of, packed, revive, sent
+from reenact.seams.sockets.conversation import Conversation, asked, message_of, packed, revive
 from reenact.tape.event import Kind, PartKind
 
 _Real = Callable[..., Any]
@@ -94,7 +94,7 @@ def _sock_sendall(real: _Real) -> _Real:
             await real(self, sock, data)
             return b""
 
-        await asked(lane, f"send to {talk.label}", perform, sent(bytes(data)), talk.crossing)
+        await asked(lane, f"send to {talk.label}", perform, talk.sent(bytes(data)), talk.crossing)
 
     return sock_sendall
 
@@ -111,7 +111,7 @@ def _sock_sendto(real: _Real) -> _Real:
         async def perform() -> bytes:
             return b"%d" % await real(self, sock, data, address)
 
-        return int(await asked(lane, f"send to {label}", perform, sent(bytes(data)), talk.crossing))
+        return int(await asked(lane, f"send to {label}", perform, talk.sent(bytes(data)), talk.crossing))
 
     return sock_sendto
 

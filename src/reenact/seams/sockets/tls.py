@@ -11,7 +11,7 @@ from typing import Any
 from reenact.engine.lane import current
 from reenact.seams.patch import Patches
 from reenact.seams.sockets.blocking import conversation_of
-from reenact.seams.sockets.conversation import ask, sent
+from reenact.seams.sockets.conversation import ask
 
 _Real = Callable[..., Any]
 
@@ -119,7 +119,7 @@ def _send(real: _Real) -> _Real:
         lane, talk = current(), conversation_of(self)
         if lane is None or talk is None or talk.tls is None:
             return int(real(self, data, *flags))
-        label, body = f"send to {talk.label}", sent(bytes(data))
+        label, body = f"send to {talk.label}", talk.sent(bytes(data))
         return int(ask(lane, label, lambda: b"%d" % real(self, data, *flags), body, talk.crossing))
 
     return send
@@ -136,7 +136,7 @@ def _sendall(real: _Real) -> _Real:
             real(self, data, flags)
             return b""
 
-        ask(lane, f"send to {talk.label}", perform, sent(bytes(data)), talk.crossing)
+        ask(lane, f"send to {talk.label}", perform, talk.sent(bytes(data)), talk.crossing)
 
     return sendall
 

@@ -25,7 +25,9 @@ from reenact.engine.crossing import Answer, Crossing
 from reenact.engine.lane import current, muted
 from reenact.seams.patch import Patches
 from reenact.seams.sockets import blocking, watch
-from reenact.seams.sockets.conversation import asked, revive, say, sent
+from reenact.seams.sockets.backlog import Backlog
+from reenact.seams.sockets.conversation import asked, revive, say
+from reenact.seams.sockets.speech import Speech
 from reenact.seams.sockets.tls import about, certificate
 from reenact.tape.event import Kind, Part, PartKind
 
@@ -125,6 +127,8 @@ class Line:
         self.paused = False
         self._socket: Any = None
         self._held: deque[Callable[[], None]] = deque()
+        self._backlog = Backlog(lambda: self.paused)
+        self._speech = Speech()
         self.crossing = crossing
         self._turns = copy_context()
 
@@ -178,6 +182,7 @@ class Line:
         gate = self.crossing.gate
 
         def arrived() -> None:
+            self._backlog.less(len(data), self.real)
             if self.closing and kind is PartKind.CHUNK:
                 return
             if error is not None:
@@ -186,6 +191,7 @@ class Line:
                 self.crossing.deliver(Answer(kind, data))
             self._deliver(kind, data, error)
 
+        self._backlog.more(len(data), self.real)
         if gate is None:
             arrived()
         else:
@@ -255,7 +261,8 @@ class Line:
             if self.real is not None and not self.lost:
                 self.real.write(data)
             return
-        say(lane, self.label, sent(data), lambda: self.real is not None and self.real.write(data), self.crossing)
+        write = lambda: self.real is not None and self.real.write(data)  # noqa: E731
+        say(lane, self.label, self._speech.sent(data), write, self.crossing)
 
     def write_eof(self) -> None:
         """Nothing more is sent."""

@@ -162,9 +162,12 @@ def _urandom(size: int, /) -> bytes:
 def _uuid4() -> uuid.UUID:
     """As the standard library makes it, without a walk up from there to the caller."""
     lane = get_lane()
-    if lane is not None and lane.keeps:
-        data: Any = _real.urandom(16)
-        lane.drew(_ENTROPY, _getframe(1), data)
+    if lane is not None and lane.keeps:  # as in `_urandom`
+        data: Any = _system_urandom(16)
+        values = lane.drawn[id(_getframe(1).f_code) + _ENTROPY]
+        values.append(data)
+        if len(values) == MAX_PENDING:
+            lane.spill()
     elif lane is None or lane.session is None:
         return _real_uuid4()
     else:

@@ -122,6 +122,11 @@ class Files:
         """The paths that the run has changed."""
         return self._changed
 
+    def written(self) -> list[str]:
+        """The same, and what SQLite has beside databases among them."""
+        beside = (f"{path}{end}" for path in self._databases for end in ("-wal", "-journal"))
+        return [*self._changed, *beside]
+
     @cached_property
     def _outside(self) -> tuple[str, ...]:
         return (*states.installed(), states.beginning(str(self._store)))

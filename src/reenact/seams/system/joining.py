@@ -9,9 +9,10 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import count
 from typing import Any, NamedTuple
+
+import msgspec
 
 from reenact import _real
 from reenact.engine.crossing import Crossing
@@ -21,8 +22,7 @@ from reenact.tape.event import OUTPUTS, UNKNOWN_STATUS, Child
 from reenact.tape.reader import Recording
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(msgspec.Struct, frozen=True):
     """How a child is started: what `subprocess` is given.
 
     `ours`: its stdout or stderr is the program's own.

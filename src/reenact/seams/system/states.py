@@ -129,6 +129,17 @@ def is_open_for_writing(path: str) -> bool:
     return False
 
 
+def copy(path: str, to: str) -> None:
+    """Copies what a file holds to a place of ours.
+
+    Raises:
+        OSError: it cannot be read, or not be written there.
+    """
+    with _FileIO(_view[0].where(path)) as file, _FileIO(to, "w") as copied:
+        while data := file.read(_BLOCK):
+            copied.write(data)
+
+
 def content_of(path: str, clean: Clean = as_it_is) -> tuple[bytes, bytes | None]:
     """The SHA-256 of what a file holds, and that, both cleaned; None for what is too large to be kept.
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 
-from reenact.providers.wire import header
+import msgspec
 
 _REQUEST = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) (\S+) (HTTP/1\.[01])\r?\n")
 _STATUS = re.compile(rb"(HTTP/1\.[01]) (\d\d\d)(?: ([^\r\n]*))?\r?\n")
@@ -26,17 +25,20 @@ _FINAL = 200
 SWITCHING = 101
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(msgspec.Struct, frozen=True):
     """What a message begins with: the three words of its first line, and its headers."""
 
     words: tuple[str, str, str]
     headers: tuple[tuple[str, str], ...]
 
+    def value(self, name: str) -> str:
+        """Of the first header of that name, in any case; else the empty string."""
+        return next((value for key, value in self.headers if key.lower() == name), "")
+
     @property
     def chunked(self) -> bool:
         """Whether the body is in chunks."""
-        return "chunked" in header(self.headers, "transfer-encoding").lower()
+        return "chunked" in self.value("transfer-encoding").lower()
 
     @property
     def status(self) -> int:
@@ -216,5 +218,5 @@ def _of_answer(method: str, head: Head) -> _Body:
 
 
 def _length(head: Head) -> int | None:
-    found = _LENGTH.fullmatch(header(head.headers, "content-length"))
+    found = _LENGTH.fullmatch(head.value("content-length"))
     return int(found[0]) if found is not None else None

@@ -1,0 +1,226 @@
+"""A run as something to move about in: to any moment of it, forward and back."""
+
+from __future__ import annotations
+
+from bisect import bisect_right, insort
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+import msgspec
+
+from reenact.debugger.process import Checkpoint, GoneError, Process, Root
+from reenact.launch.settings import Settings
+from reenact.probe.messages import At, Call, Ended, Moment, Run, Stopped, Stops
+from reenact.tape.reader import Recording
+
+SPACING = 20_000_000
+"""Of checkpoints, at first: ns of processor time."""
+NEAR = 5_000_000
+"""One is left at an event that somebody goes to when the last is so far away (likewise)."""
+MOST = 512
+"""So many are kept. When there are more, or memory becomes scarce, every other one goes, and new ones come at twice the
+distance."""
+SCARCE = 0.2
+"""What is left of the machine's memory then, at most."""
+NOWHERE = Stops()
+_FEW = 8
+
+type_of_answer = TypeVar("type_of_answer")
+
+
+class Timeline:
+    """One run, and the process that stands at the present moment of it.
+
+    Without `checkpoints`, and where there can be none, whatever lies before the present is reached by running again.
+    """
+
+    def __init__(self, recording: Recording, settings: Settings | None = None, *, checkpoints: bool = True) -> None:
+        self.recording = recording
+        self._settings = settings
+        self._spacing = SPACING if checkpoints else 0
+        self._calls: list[Call] = []  # in the order of the run, as far as anybody has been
+        self._events: dict[Call, int] = {}
+        self._checkpoints: list[Checkpoint] = []
+        self._roots: list[Root] = []
+        self._at = self._fresh()
+
+    @property
+    def told(self) -> Stopped | Ended:
+        """Where the run stands."""
+        return self._at.told
+
+    @property
+    def moment(self) -> Moment:
+        """The present."""
+        return self._at.told.moment
+
+    @property
+    def past(self) -> Sequence[Call]:
+        """The calls that have begun by now, in their order."""
+        return self._calls[: self.moment.event]
+
+    @property
+    def checkpoints(self) -> list[Moment]:
+        """The moments that are held."""
+        return [one.moment for one in self._checkpoints]
+
+    def ask(self, name: str, *args: Any, kind: type[type_of_answer]) -> type_of_answer:
+        """What the process of the present answers, as a `kind`.
+
+        Raises:
+            AskError: it says why not.
+        """
+        return self._at.ask(name, *args, kind=kind)
+
+    def seek(self, goal: Moment) -> Stopped | Ended:
+        """Goes to a moment; to the end, if the run has none so late."""
+        if goal == self.moment and not self._at.spoiled and isinstance(self.told, Stopped):
+            return self.told
+        self._come_before(goal)
+        return self._run(goal) if self.moment < goal else self.told
+
+    def seek_call(self, call: Call) -> Stopped | Ended:
+        """Goes to where the agent is about to make that call."""
+        if call in self._events:
+            return self.seek(Moment(self._events[call]))
+        known = Moment(len(self._calls))
+        if self.moment < known or self._at.spoiled or isinstance(self.told, Ended):
+            self.seek(known)
+        return self._run(None, Stops(calls=[At(call)]))
+
+    def forward(self, stops: Stops) -> Stopped | Ended:
+        """Goes on to the first of the stops."""
+        if isinstance(self.told, Ended):
+            return self.told
+        if self._at.spoiled:
+            self.seek(self.moment)
+        return self._run(None, stops)
+
+    def back(self, stops: Stops) -> Stopped | Ended | None:
+        """Goes back to the last of the stops before the present; None where there is none, and it stays.
+
+        What the answer's `hit` tells is what was there.
+        """
+        present, ended, reach = self.moment, isinstance(self.told, Ended), 1
+        goal = None if ended else present
+        at = self._before(present, strictly=True)
+        while True:
+            self._replace(self._woken(at))
+            at = self._before(self.moment)  # earlier, if that one was gone
+            told = self._at.run(Run(goal, stops, back=True))
+            if told.hit is not None and told.hit.why == "hold":
+                raise GoneError("it was held on its way back")
+            if told.hit is not None:
+                there = self.seek(told.hit.moment)
+                return msgspec.structs.replace(there, hit=told.hit)
+            if at <= 0:
+                self.renew(present, ended=ended)
+                return None
+            if not stops.motion:  # which goes by the frames of the present
+                goal = self._checkpoints[at].moment
+            at, reach = max(0, at - reach), 2 * reach
+
+    def hold(self) -> None:
+        """Has what goes on at present stand where it is, as soon as it comes by. May be called from anywhere."""
+        self._at.hold()
+
+    def interrupt(self) -> None:
+        """Ends what goes on at present, by a GoneError, as soon as may be. May be called from anywhere."""
+        self._at.interrupt()
+
+    def renew(self, moment: Moment, *, ended: bool = False) -> None:
+        """Goes to a moment where one was, or to the end, in another process than that of the present."""
+        self._at.spoiled = True
+        if ended:
+            self._come_before(moment)
+            self._run(None)
+        else:
+            self.seek(moment)
+
+    def end(self) -> None:
+        """Ends all processes."""
+        self._at.end()
+        for checkpoint in self._checkpoints:
+            checkpoint.end()
+        for root in self._roots:
+            root.end()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.end()
+
+    # Processes
+
+    def _come_before(self, goal: Moment) -> None:
+        """Has a process that stands at the goal, or at the nearest moment before it that there is."""
+        usable = not self._at.spoiled and not isinstance(self.told, Ended) and self.moment <= goal
+        at = self._before(goal)
+        if usable and (at < 0 or self._checkpoints[at].moment <= self.moment):
+            return
+        self._replace(self._woken(at))
+
+    def _before(self, goal: Moment, *, strictly: bool = False) -> int:
+        """Which checkpoint is the last before the goal, or at it; -1 where there is none."""
+        at = bisect_right(self._checkpoints, goal, key=_moment) - 1
+        return at - 1 if strictly and at >= 0 and self._checkpoints[at].moment == goal else at
+
+    def _woken(self, at: int) -> Process:
+        """A process that begins at that checkpoint; or, if it is gone (for want of memory, say), at one before it."""
+        while at >= 0:
+            try:
+                return self._checkpoints[at].wake(self._keep)
+            except GoneError:
+                self._checkpoints.pop(at).end()
+                at -= 1
+        return self._fresh()
+
+    def _fresh(self) -> Process:
+        root = Root(self.recording, self._settings, self._keep, checkpoints=bool(self._spacing))
+        self._roots.append(root)
+        return root.process
+
+    def _replace(self, process: Process) -> None:
+        self._at.end()
+        if len(self._roots) > 1 and not self._checkpoints:
+            self._roots.pop(0).end()
+        self._at = process
+
+    def _keep(self, checkpoint: Checkpoint) -> None:
+        """A process has left a checkpoint."""
+        insort(self._checkpoints, checkpoint, key=_moment)
+        if len(self._checkpoints) > MOST or (len(self._checkpoints) > _FEW and available() < SCARCE):
+            self._spacing *= 2
+            dropped = [
+                one for one in self._checkpoints[1:-1:2] if one is not checkpoint
+            ]  # whoever goes on needs its own
+            self._checkpoints = [one for one in self._checkpoints if one not in dropped]
+            for one in dropped:
+                one.end()
+
+    def _run(self, goal: Moment | None, stops: Stops = NOWHERE) -> Stopped | Ended:
+        before = self.moment.event
+        spacing = self._spacing
+        last = self._checkpoints[-1].moment.event if self._checkpoints else 0
+        told = self._at.run(Run(goal, stops, spacing=spacing, near=min(NEAR, spacing), after=last))
+        if before <= len(self._calls):
+            for call in told.passed[len(self._calls) - before :]:
+                self._calls.append(call)
+                self._events[call] = len(self._calls)
+        return told
+
+
+def available() -> float:
+    """Which part of the machine's memory can be had; 1 where that is not known."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        told = {name: int(value.split()[0]) for name, _, value in (line.partition(":") for line in lines)}
+        return told["MemAvailable"] / told["MemTotal"]
+    except (OSError, KeyError, ValueError):
+        return 1.0
+
+
+def _moment(checkpoint: Checkpoint) -> Moment:
+    return checkpoint.moment

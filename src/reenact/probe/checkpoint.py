@@ -1,0 +1,129 @@
+"""Leaves copies of a held process behind: each holds one moment, and any number of processes go on from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from reenact import _real
+from reenact.probe import fork
+from reenact.probe.files import Changed, TooMuchError
+from reenact.probe.link import Link
+from reenact.probe.messages import Answer, Going, Moment, Parked, Question, Wake
+
+if TYPE_CHECKING:
+    from reenact.engine.session import Session
+
+
+class Checkpoints:
+    """Those of one process. `folders` are what it may change, see `Enclosed`; None where the kernel closes nothing.
+
+    `spent` is the processor time (ns) that the run has taken to come here, whichever processes it was.
+    """
+
+    def __init__(self, session: Session, link: Link[Question], folders: dict[str, str] | None) -> None:
+        self._session = session
+        self._folders = folders
+        self._changed: Changed | None = None
+        self._spent, self._since, self._last = 0, _real.process_time_ns(), 0
+        self.link = link
+        self.obstacle = ""
+
+    @property
+    def spent(self) -> int:
+        """See above."""
+        return self._spent + _real.process_time_ns() - self._since
+
+    def due(self, spacing: int) -> bool:
+        """Whether the last one is so long ago."""
+        return self.spent - self._last >= spacing
+
+    def leave(self, moment: Moment) -> bool:
+        """Leaves one at this moment, if that can be: it stands still, and its copy goes on.
+
+        True in a process that begins at the checkpoint, woken; False in one that goes on its way.
+        """
+        self.obstacle = self._in_the_way()
+        if self.obstacle:
+            return False
+        changed = self._keep()
+        if changed is None:
+            return False
+        own, theirs = Link[Question].pair(Question)
+        with fork.deaf():
+            self._last = spent = self.spent
+            fork.stay_without_parent()  # which may go as soon as it is known that this one is there
+            self._tell(Parked(moment, _real.getpid(), spent), theirs)
+            fork.close(theirs)
+            try:
+                parks = fork.fork() != 0
+            except OSError as error:  # nobody can be woken here, which shows when it is tried
+                self.obstacle, parks = f"the system makes no copy of it: {error}", False
+            if not parks:
+                own.close()
+                self._goes_on(spent)
+                return False
+            self.link.close()
+            woken = self._wait(own, changed)
+            own.close()
+            self.link = woken
+            self._goes_on(spent)
+            return True
+
+    def aside(self, call: Callable[[], Answer], seconds: int) -> Answer | None:
+        """As `fork.aside`. What that writes to files that are open is undone before anybody hears of it."""
+        kept = self._keep()
+        try:
+            return fork.aside(call, seconds)
+        finally:
+            if kept is not None:
+                kept.restore()
+
+    def can_copy(self) -> bool:
+        """Whether there can be a copy, and all as it was after it."""
+        return not self._in_the_way() and self._keep() is not None
+
+    def _keep(self) -> Changed | None:
+        """What the program has changed in files by now; None where that is too much."""
+        try:
+            self._changed = Changed(self._folders or {}) if self._changed is None else self._changed.again()
+        except (TooMuchError, OSError) as error:
+            self.obstacle = f"what it has changed in files cannot be kept: {error}"
+            return None
+        return self._changed
+
+    def _goes_on(self, spent: int) -> None:
+        """This is a copy, which goes on."""
+        fork.leave_with_parent()
+        self._spent, self._since = spent, _real.process_time_ns()
+        self._session.order.renumber()
+        self._tell(Going(_real.getpid()))
+
+    def _tell(self, message: Parked | Going, handed: int = -1) -> None:
+        try:
+            self.link.send(message, handed)
+        except OSError:
+            fork.end_at_once()
+
+    def _wait(self, own: Link[Question], changed: Changed) -> Link[Question]:
+        """Stands still, and begins processes as often as that is asked. Returns in each of these."""
+        while True:
+            try:
+                message, handed = own.receive()
+            except (EOFError, OSError):
+                fork.end_at_once()
+            if not isinstance(message, Wake):
+                continue
+            fork.reap()
+            try:
+                changed.restore()
+                if fork.fork() == 0:
+                    return Link(handed, Question)
+            except OSError:  # what cannot be as it was is not there: the debugger goes to another one
+                fork.end_at_once()
+            fork.close(handed)
+
+    def _in_the_way(self) -> str:
+        if self._folders is None:
+            return "none are wanted, or its files are closed in Python and not by the kernel"
+        return fork.obstacle(self.link.fileno())

@@ -1,0 +1,312 @@
+"""Checkpoints hold the exact state: of variables, files and event loops, in any order of visits."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from reenact.debugger import timeline as timelines
+from reenact.debugger.process import AskError
+from reenact.debugger.timeline import Timeline
+from reenact.probe.messages import Moment, Stopped, Stops, Watch
+from reenact.tape.reader import Recording, read
+from tests.runs import Bench
+
+WRITES = """
+    import os, reenact, random, sys
+
+    @reenact.tool
+    def call(n):
+        return random.random()
+
+    def main(steps):
+        seen, log = [], open("log", "w+")
+        for n in range(steps):
+            seen.append(call(n))
+            log.write(f"{n} {seen[-1]}\\n")
+            log.flush()
+            if n % 3 == 0:
+                with open(f"part{n % 2}", "w") as file:
+                    file.write(str(seen))
+            if n % 5 == 4 and os.path.exists("part0"):
+                os.replace("part0", "moved")
+            if n % 7 == 6 and os.path.exists("moved"):
+                os.remove("moved")
+            if n % 4 == 0:
+                os.makedirs(f"folder{n}/deeper", exist_ok=True)
+            if n % 8 == 7:
+                os.rmdir(f"folder{n - 3}/deeper")
+        print(len(seen), sorted(os.listdir(".")))
+
+    main(int(sys.argv[1]))
+"""
+LOOPS = """
+    import asyncio, random, reenact, sys
+
+    @reenact.tool
+    async def call(n):
+        await asyncio.sleep(0.001 * (n % 3))
+        return random.random()
+
+    async def work(seen, n):
+        found = await call(n)
+        seen.append((n, found))
+        return found
+
+    async def main(rounds):
+        seen, total = [], 0.0
+        for round in range(rounds):
+            total += sum(await asyncio.gather(*(work(seen, 4 * round + n) for n in range(4))))
+            await asyncio.sleep(0.002)
+        print(len(seen), total)
+
+    asyncio.run(main(int(sys.argv[1])))
+"""
+IDLE = """
+    import asyncio, random, reenact, sys, time
+
+    @reenact.tool
+    async def call(n):
+        return n / 2
+
+    def slow(n):
+        time.sleep(0.001)
+        return n + random.random()
+
+    async def main(rounds):
+        seen = [await asyncio.to_thread(slow, 0)]
+        for n in range(rounds):
+            seen.append(await call(n))
+            if n % 5 == 3:
+                seen += await asyncio.gather(*(asyncio.to_thread(slow, m) for m in range(3)))
+        print(seen)
+
+    asyncio.run(main(int(sys.argv[1])))
+"""
+POOL = """
+    import random, reenact, sys
+    from concurrent.futures import ThreadPoolExecutor
+
+    @reenact.tool
+    def call(n):
+        return random.random()
+
+    def main(rounds):
+        seen = []
+        with ThreadPoolExecutor(2) as pool:
+            for n in range(rounds):
+                seen += pool.map(lambda n: call(n), (2 * n, 2 * n + 1))
+        print(seen)
+
+    main(int(sys.argv[1]))
+"""
+EVERY = """
+    ({path: path.read_text() if path.is_file() else None
+      for path in sorted(__import__('pathlib').Path('.').rglob('*')) if not path.parts[0].startswith('.')}, log.tell())
+"""
+
+
+@pytest.fixture(autouse=True)
+def _close_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Checkpoints lie close together, and each run has many."""
+    monkeypatch.setattr(timelines, "SPACING", 100_000)
+    monkeypatch.setattr(timelines, "NEAR", 100_000)
+
+
+def recorded(bench: Bench, program: str, steps: int) -> Recording:
+    return read(bench.record(program, str(steps)).path)
+
+
+def own(timeline: Timeline) -> list[tuple[str, int, dict[str, str]]]:
+    """Where the agent's functions are, with what their variables hold."""
+    frames = timeline.ask("stack", kind=list[dict[str, object]])
+    return [
+        (str(one["function"]), int(str(one["line"])), timeline.ask("locals", one["number"], kind=dict[str, str]))
+        for one in frames
+        if one["own"] and not str(one["function"]).endswith("<module>")
+    ]
+
+
+def where(timeline: Timeline) -> tuple[object, ...]:
+    told = timeline.told
+    assert isinstance(told, Stopped)
+    return told.moment, told.lane, told.place, told.call, own(timeline)
+
+
+def far_apart(count: int, most: int) -> Iterator[int]:
+    """So many numbers from 1 to `most`, one never near the one before."""
+    return (1 + turn * 7_919 % most for turn in range(count))
+
+
+@pytest.mark.parametrize("program", [WRITES, LOOPS, IDLE], ids=["files", "tasks", "idle workers"])
+def test_all_jumps_come_to_what_running_again_comes_to(bench: Bench, program: str) -> None:
+    recording = recorded(bench, program, 8 if program is LOOPS else 30)
+    with Timeline(recording, checkpoints=False) as again:
+        truth = {}
+        events = int(again.forward(Stops()).moment.event)
+        for event in range(1, events + 1, 3):
+            again.seek(Moment(event))
+            truth[event] = where(again)
+        assert again.checkpoints == []
+    with Timeline(recording) as timeline:
+        timeline.forward(Stops())
+        assert len(timeline.checkpoints) > 5
+        assert timeline.checkpoints[-1].event > events / 2
+        for goal in far_apart(40, len(truth)):
+            event = sorted(truth)[goal - 1]
+            timeline.seek(Moment(event))
+            assert where(timeline) == truth[event]
+        timeline.seek(Moment(5))
+        assert timeline.forward(Stops()).divergences == []  # type: ignore[union-attr]  # it has ended
+
+
+def test_a_watch_sees_what_others_do_while_its_own_task_waits(bench: Bench) -> None:
+    appends = 1 + LOOPS.splitlines().index("        seen.append((n, found))")
+    with Timeline(recorded(bench, LOOPS, 6)) as timeline:
+        timeline.forward(Stops())
+        for event in (22, 9, 15, 6):
+            timeline.seek(Moment(event))
+            told = timeline.back(Stops(watches=[Watch("len(seen)", "__main__:main", "0.1")]))
+            assert isinstance(told, Stopped)
+            assert told.hit is not None
+            assert told.hit.place is not None
+            assert (told.hit.place.line, told.hit.place.function) == (appends, "__main__:work")
+            before, after = map(int, told.hit.text.split(" → "))
+            assert after == before + 1
+
+
+def test_files_are_as_they_were_at_each_moment(bench: Bench) -> None:
+    recording = recorded(bench, WRITES, 30)
+    with Timeline(recording) as timeline:
+        truth = {}
+        for event in range(1, 31):
+            timeline.seek(Moment(event))
+            truth[event] = files(timeline)
+        assert len({repr(found) for found in truth.values()}) > 20
+        for event in far_apart(60, 30):
+            timeline.seek(Moment(event))
+            assert files(timeline) == truth[event], event
+
+
+def files(timeline: Timeline) -> str:
+    frames = timeline.ask("stack", kind=list[dict[str, object]])
+    number = next(one["number"] for one in frames if str(one["function"]).endswith(":main"))
+    return timeline.ask("evaluate", " ".join(f"repr(hash(repr({EVERY.strip()})))".split()), number, kind=str)
+
+
+def test_what_is_evaluated_leaves_no_trace_and_reaches_nothing_outside(bench: Bench) -> None:
+    with Timeline(recorded(bench, WRITES, 10)) as timeline:
+        timeline.seek(Moment(4))
+        before = where(timeline)
+        frames = timeline.ask("stack", kind=list[dict[str, object]])
+        number = next(one["number"] for one in frames if str(one["function"]).endswith(":main"))
+        assert timeline.ask("evaluate", "(seen.append('x'), len(seen))[1]", number, kind=str) == "4"
+        assert timeline.ask("evaluate", "len(seen)", number, kind=str) == "3"
+        assert where(timeline) == before
+        assert timeline.ask("evaluate", "(log.write('mine'), log.flush(), log.tell())[2]", number, kind=str) > "4"
+        assert timeline.ask("evaluate", "(log.seek(0), log.read().count('mine'))[1]", number, kind=str) == "0"
+        assert where(timeline) == before
+        for text in (
+            "os.system('true')",
+            "os.remove('log')",
+            "open('new', 'w')",
+            "__import__('socket').create_server(('', 0))",
+        ):
+            with pytest.raises(AskError, match="outside of the program"):
+                timeline.ask("evaluate", text, number, kind=str)
+        with pytest.raises(AskError, match="ended its process"):
+            timeline.ask("evaluate", "__import__('ctypes').string_at(0)", number, kind=str)
+        assert timeline.ask("evaluate", "len(seen)", number, kind=str) == "3"
+        assert timeline.forward(Stops()).divergences == []  # type: ignore[union-attr]  # it has ended
+
+
+def test_with_threads_it_runs_again_and_says_why(bench: Bench) -> None:
+    with Timeline(recorded(bench, POOL, 6)) as timeline:
+        told = timeline.seek(Moment(9))
+        assert isinstance(told, Stopped)
+        assert "more than one thread" in told.obstacle
+        there = where(timeline)
+        timeline.seek(Moment(3))
+        assert where(timeline) != there
+        timeline.seek(Moment(9))
+        assert where(timeline) == there
+        number = next(one["number"] for one in timeline.ask("stack", kind=list[dict[str, object]]) if one["own"])
+        timeline.ask("evaluate", "globals().update(call=None)", number, kind=str)  # which spoils this process
+        assert timeline.forward(Stops()).divergences == []  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("scarce", ["number", "memory"])
+def test_when_they_are_too_many_some_go_and_all_can_be_reached(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, scarce: str
+) -> None:
+    if scarce == "number":
+        monkeypatch.setattr(timelines, "MOST", 10)
+    else:
+        monkeypatch.setattr(timelines, "available", lambda: 0.1)
+    with Timeline(recorded(bench, WRITES, 30)) as timeline:
+        timeline.forward(Stops())
+        assert 1 < len(timeline.checkpoints) <= 10
+        for event in far_apart(20, 30):
+            assert timeline.seek(Moment(event)).moment == Moment(event)
+
+
+def test_a_checkpoint_that_is_killed_is_not_missed(bench: Bench) -> None:
+    with Timeline(recorded(bench, WRITES, 30)) as timeline:
+        timeline.forward(Stops())
+        timeline.seek(Moment(20))
+        there, held = where(timeline), timeline.checkpoints
+        timeline.seek(Moment(1))
+        for checkpoint in timeline._checkpoints:
+            if checkpoint.moment > Moment(10):
+                os.kill(checkpoint.pid, signal.SIGKILL)
+        timeline.seek(Moment(20))
+        assert where(timeline) == there
+        assert Moment(20) in held
+
+
+def test_no_process_stays_when_the_debugger_is_killed(bench: Bench) -> None:
+    recorded(bench, WRITES, 30)
+    program = f"""
+        import sys
+        from reenact.debugger.timeline import Timeline
+        from reenact.probe.messages import Moment, Stops
+        from reenact.tape.reader import read
+        from reenact.tape.store import Store
+        from pathlib import Path
+        timeline = Timeline(read(Store(Path({str(bench.store.root)!r})).resolve("last")))
+        timeline.forward(Stops())
+        timeline.seek(Moment(7))
+        print("ready", flush=True)
+        sys.stdin.read()
+    """
+    bench.folder.joinpath("debugs.py").write_text("\n".join(line[8:] for line in program.splitlines()))
+    with subprocess.Popen(
+        [sys.executable, "debugs.py"], cwd=bench.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        assert len(processes_in(bench.folder)) > 2
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        waited = time.monotonic() + 20
+        while processes_in(bench.folder) and time.monotonic() < waited:
+            time.sleep(0.05)
+        assert processes_in(bench.folder) == []
+
+
+def processes_in(folder: Path) -> list[int]:
+    """Those whose working directory that is, without our own."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if (process / "cwd").readlink() == folder:
+                found.append(int(process.name))
+    return found
