@@ -21,6 +21,7 @@ class Kept:
         self.commits = 0
         self.weight = 0
         self.busy = False
+        self.cut = False
         self._broken = broken
         self.append = self.records.append
 

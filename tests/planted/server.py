@@ -87,7 +87,7 @@ def serving(of: Callable[[str], str], pause: Callable[[], None]) -> Iterator[dic
             self.wfile.write(told)
 
         def send_spelled(self, place: str) -> None:
-            """With a pause in it, so that some of it is on disk before the rest of it comes."""
+            """With pauses in some, in which what has come might go to disk before the rest of it has."""
             head, spell = FORMATS[place.partition("spelled-")[2]]
             kind = dict(json.loads(head)["headers"])["content-type"]
             events = spell(["the key is ", *cut(of(place), 3), ", I think"])
@@ -96,7 +96,7 @@ def serving(of: Callable[[str], str], pause: Callable[[], None]) -> Iterator[dic
             self.send_header("content-length", str(sum(map(len, events))))
             self.end_headers()
             for number, event in enumerate(events):
-                if number == len(events) // 2 and place in SLOW:
+                if place in SLOW and len(events) // 3 <= number <= 2 * len(events) // 3:
                     time.sleep(0.3)
                 self.wfile.write(event)
                 self.wfile.flush()

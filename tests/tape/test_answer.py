@@ -134,6 +134,44 @@ def test_a_secret_that_a_model_spells_is_replaced_letter_for_letter(name: str, c
     assert vault.late == (commits != "one")
 
 
+def in_passing(vault: Vault, records: list[ev.AnyRecord]) -> list[list[ev.AnyRecord]]:
+    """What goes to disk together when it does so as soon as nothing is parted by it."""
+    packer, pieces, pending = Packer(), [], []
+    packer.encode = vault.encode
+    for record in records:
+        pending.append(record)
+        if record is records[-1] or not vault.are_cut(pending):
+            pieces.append(packer.pack(pending))
+            pending = []
+    return [*unpack(pieces)]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("size", [2, 4, 11])
+def test_a_secret_of_which_the_rest_is_still_to_come_waits_for_it(name: str, size: int) -> None:
+    head, spell = FORMATS[name]
+    events = b"".join(spell(["the key: ", *cut(TOKEN.decode(), size), ", ok", " and more", " of that"]))
+    vault = knowing(TOKEN)
+    commits = in_passing(vault, answered(head, *(events[at : at + 9] for at in range(0, len(events), 9))))
+    assert not vault.late
+    found = body([record for records in commits for record in records])
+    assert any(STANDS.decode() in text for text in spelled(found))
+    assert not any(TOKEN.decode() in text for text in spelled(found))
+    commits = in_passing(vault, answered(head, *spell(cut("an answer with nothing in it", 3))))
+    assert len(commits) == sum(map(len, commits))  # nothing else waits
+
+
+def test_what_is_packed_waits_for_its_end_and_what_is_not_waits_for_no_more_than_a_secret() -> None:
+    packed = gzip.compress(b"it is " + TOKEN)
+    assert knowing(TOKEN).are_cut(answered(coded("gzip"), packed, end=False))
+    assert not knowing(TOKEN).are_cut(answered(coded("gzip"), packed))
+    for text, cut_there in ((b"it is sk", True), (b"it is s", False), (b"it is sk?", False), (b"it is " + TOKEN, True)):
+        assert knowing(TOKEN).are_cut(answered(b"{}", text, end=False)) == cut_there, text
+    learned = Vault(b"key")
+    assert learned.are_cut(answered(b"{}", b'"api_key": "xT5-99aB7c31ffE0', end=False))
+    assert not learned.are_cut(answered(b"{}", b'"api_key": "xT5-99aB7c31ffE0", ', end=False))
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_stream_without_a_secret_stays_as_it_came_and_needs_no_second_look(name: str) -> None:
     head, spell = FORMATS[name]

@@ -418,8 +418,8 @@ class Crossing:
         session = self._session
         heavy = session.writer is not None and session.writer.weight > HEAVY_BYTES
         if heavy or at - session.committed > COMMIT_WITHIN_NS:
-            session.commit()
-        self._due = session.committed + COMMIT_WITHIN_NS
+            session.commit(waits=not heavy)
+        self._due = max(session.committed, at) + COMMIT_WITHIN_NS
 
     def _failed(self, error: BaseException) -> None:
         try:

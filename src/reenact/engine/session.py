@@ -337,11 +337,16 @@ class Session:
             if self.writer.weight > HEAVY_BYTES and not self.writer.busy:
                 self.commit()
 
-    def commit(self) -> None:
-        """Makes everything so far durable: the draws and output of every lane, too. Never raises."""
+    def commit(self, *, waits: bool = False) -> None:
+        """Makes everything so far durable: the draws and output of every lane, too. Never raises.
+
+        With `waits` not yet where that would part a secret: half of one is not seen to be any.
+        """
         if self.writer is None:
             return
         try:
+            if waits and self.writer.cut:
+                return
             while self.dirty:
                 self.flush(self.dirty.popitem()[0])
             self.writer.commit()

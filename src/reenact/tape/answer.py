@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final, Protocol
 
 from reenact.tape.packed import repacked, unpacked
-from reenact.tape.spelled import checked, clean_events, spelled_in
+from reenact.tape.spelled import checked, clean_events, is_of_whole_events, spelled_in
 
 _FIRST: Final = re.compile(rb"([0-9a-fA-F]{1,8})(?:;[^\r\n]*)?\r\n")
 _NEXT: Final = re.compile(rb"\r\n" + _FIRST.pattern)
@@ -48,7 +48,12 @@ def is_special(head: bytes) -> bool:
 
 def is_seen_whole(head: bytes) -> bool:
     """Whether what is in an answer is seen only when all of it has come: it is packed, or spells texts over events."""
-    return _CODED.search(head) is not None or _EVENTS.search(head) is not None
+    return is_packed(head) or _EVENTS.search(head) is not None
+
+
+def is_packed(head: bytes) -> bool:
+    """Whether what comes after it is in a coding."""
+    return _CODED.search(head) is not None
 
 
 def is_of_messages(head: bytes) -> bool:
@@ -87,6 +92,15 @@ def said(body: bytes, head: bytes) -> Iterator[bytes]:
         yield from spelled_in(plain)
 
 
+def ends_within(body: bytes, head: bytes) -> bool:
+    """Whether what came of an answer ends within an event, whose texts nobody has seen yet."""
+    if _EVENTS.search(head) is None:
+        return False
+    for start, end in reversed([*_framing(body)] if _CHUNKED.search(head) else []):
+        body = body[:start] + body[end:]
+    return not is_of_whole_events(body)
+
+
 def _framing(body: bytes) -> Iterator[tuple[int, int]]:
     """Where the sizes of chunks stand, and what follows on the last (RFC 9112, 7.1)."""
     size = _FIRST.match(body) or _NEXT.search(body)  # the latter where it begins within a chunk
@@ -99,7 +113,7 @@ def _framing(body: bytes) -> Iterator[tuple[int, int]]:
 
 def clean_begun(body: bytes, head: bytes, vault: Cleaner) -> bytes:
     """As `clean_body`, of some of it: of what is packed nothing can be told."""
-    return body if _CODED.search(head) is not None else clean_body(body, head, vault)
+    return body if is_packed(head) else clean_body(body, head, vault)
 
 
 def _clean_coded(data: bytes, coding: str, vault: Cleaner, *, events: bool) -> bytes:

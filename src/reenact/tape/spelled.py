@@ -94,6 +94,12 @@ def spelled_in(stream: bytes) -> Iterator[bytes]:
         yield b"".join(piece.text for piece in pieces)
 
 
+def is_of_whole_events(stream: bytes) -> bool:
+    """Whether it ends with one."""
+    frames = _frames(stream)
+    return frames[-1][1] == len(stream) if frames else stream.endswith((b"\n", b"\r")) or not stream
+
+
 def checked(stream: bytes, before: bytes, cleaner: Cleaner) -> bytes:
     """Frames of AWS that are not as before, or in which something stands for a secret, with checksums that fit."""
     out = bytearray(stream)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import deepcopy
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
@@ -35,6 +36,9 @@ class Cleaner(answer.Cleaner, Protocol):
 
     def spans(self, data: bytes) -> list[tuple[int, int]]:
         """Where secrets stand."""
+
+    def ends_in_secret(self, text: bytes) -> bool:
+        """Whether it ends with a secret that may go on, or with the beginning of one."""
 
 
 class _Held:
@@ -122,6 +126,28 @@ class Streams:
                 if old != new:
                     edited.setdefault(at, bytearray(_data(records[at])))[start:end] = new
         return {at: _with(records[at], bytes(data)) for at, data in edited.items()}
+
+    def are_cut(self, records: Sequence[AnyRecord], vault: Cleaner) -> bool:
+        """Whether one of the answers that go on with these records ends within what may be a secret.
+
+        What is packed may always do so. Nothing of `self` changes: the records are still to come.
+        """
+        ahead = deepcopy(self)
+        found = ahead.pieces(records)
+        came: dict[Key, list[bytes]] = {}
+        for key, places in found.whole.items():
+            came[key] = [_data(records[at]) for at in places]
+        for key, cuts in found.cut.items():
+            came[key] = [_data(records[at])[start:end] for at, start, end in cuts]
+        for key in (came.keys() | ahead._held.keys()) - found.over:  # noqa: SLF001  its own
+            head = ahead._heads.get(key, b"")  # noqa: SLF001  as above
+            held = ahead._held[key].came if key in ahead._held else ahead._before.get(key, b"")  # noqa: SLF001
+            body = bytes(held) + b"".join(came.get(key, ()))
+            if answer.is_packed(head) or answer.ends_within(body, head):
+                return True
+            if not answer.is_of_messages(head) and any(map(vault.ends_in_secret, answer.said(body, head))):
+                return True
+        return False
 
     def texts(self, records: Sequence[AnyRecord]) -> Iterator[tuple[Key, bytes, bytes]]:
         """All that they are the pieces of, each with what says how it is written, if anything does."""

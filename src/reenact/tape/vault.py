@@ -28,6 +28,8 @@ Worth = Callable[[bytes], bool]
 
 _KEY: Final = 16
 _LONG: Final = 8 * 1024 * 1024  # bytes of one record
+_BEGINNING: Final = 2  # bytes of a secret by which its beginning is known
+_TAIL: Final = 512  # bytes at the end of a text in which a secret that nobody knows is looked for
 
 
 class Vault:
@@ -244,6 +246,26 @@ class Vault:
                 found.append((at, at + len(written)))
                 at = data.find(written, at + 1)
         return found
+
+    def ends_in_secret(self, text: bytes) -> bool:
+        """Whether it ends with a secret that may go on, or with the beginning of one."""
+        tail = text[-max(self.longest, _TAIL) :]
+        for written, _ in self._needles:
+            at = tail.rfind(written[:_BEGINNING])
+            while at >= 0:
+                if written.startswith(tail[at:]):
+                    return True
+                at = tail.rfind(written[:_BEGINNING], 0, at + _BEGINNING - 1)
+        found = [
+            *nature.of_text(tail),
+            *nature.of_text(tail + b'"'),
+            *(self.contents(tail) if self.contents is not None else ()),
+        ]
+        return any(map(tail.endswith, found))
+
+    def are_cut(self, records: Sequence[AnyRecord]) -> bool:
+        """Whether one of the answers that go on with these records, which are still to come, ends within a secret."""
+        return self._streams.are_cut(records, self)
 
     def encode(self, records: Sequence[AnyRecord]) -> bytes:
         """The records as they are written."""

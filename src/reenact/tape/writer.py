@@ -37,6 +37,9 @@ class Protector(Protocol):
     def cleaned(self, records: Sequence[AnyRecord]) -> Sequence[AnyRecord]:
         """The same as records."""
 
+    def are_cut(self, records: Sequence[AnyRecord]) -> bool:
+        """Whether a secret has come in part with them."""
+
     def finish(self) -> None:
         """Nothing more is written."""
 
@@ -61,6 +64,7 @@ class TapeWriter:
         self._files: descriptors.Files | None = None
         self._cleaned: Callable[[Sequence[AnyRecord]], Sequence[AnyRecord]] = lambda records: records
         self._finish: Callable[[], None] = lambda: None
+        self._are_cut: Callable[[Sequence[AnyRecord]], bool] = lambda _: False
         self.commits = 0
         self.weight = 0
         self.append = self._pending.append  # as `add`, where a commit is due before memory is
@@ -109,6 +113,7 @@ class TapeWriter:
     def protect(self, vault: Protector) -> None:
         """From now on records are written as the vault makes them: without secrets."""
         self._packer.encode, self._cleaned, self._finish = vault.encode, vault.cleaned, vault.finish
+        self._are_cut = vault.are_cut
 
     def add(self, record: AnyRecord) -> None:
         """Keeps a record in memory; it rides along with the next commit."""
@@ -182,6 +187,11 @@ class TapeWriter:
         self._pending.clear()
         self._unwritten.clear()
         raise TapeUnwrittenError(f"the tape ends here, and not with the program: {why}")
+
+    @property
+    def cut(self) -> bool:
+        """Whether what waits for the next commit has a part of a secret, of which the rest is still to come."""
+        return self._are_cut(self._pending[:])
 
     @property
     def busy(self) -> bool:
