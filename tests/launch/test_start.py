@@ -114,7 +114,7 @@ def test_a_recording_loads_no_replay(bench: Bench) -> None:
 
 
 def test_the_program_finds_the_collector_as_it_is_without_us(bench: Bench) -> None:
-    program = "import gc\nprint(gc.isenabled(), gc.get_threshold(), gc.get_freeze_count(), gc.collect(), gc.garbage)\n"
+    program = "import gc\nprint(gc.isenabled(), gc.get_threshold(), gc.get_freeze_count(), gc.collect(), gc.garbage)\nkept = [[]]\ngc.freeze()\nprint(gc.get_freeze_count() > 0)\ngc.unfreeze()\nprint(gc.get_freeze_count())\n"
     run = bench.record(program)
     assert run.stdout == bench.plain(program).stdout
     run.reproduced()

@@ -6,6 +6,7 @@ collections are put off to a backstop. Those, and collections that C code asks f
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import gc
 import os
@@ -29,11 +30,13 @@ _Callback = Callable[[_Phase, dict[str, int]], object]
 
 _collect, _get_count, _isenabled = gc.collect, gc.get_count, gc.isenabled
 _get_threshold, _set_threshold = gc.get_threshold, gc.set_threshold
+_freeze, _unfreeze, _get_freeze_count = gc.freeze, gc.unfreeze, gc.get_freeze_count
 
 
 def start(session: Session, patches: Patches) -> Collector:
     """Takes the collector over for a run that is the whole process."""
     collector = Collector(session)
+    collector.freeze()
     collector.install(patches)
     collector.take()
     return collector
@@ -61,6 +64,20 @@ class Collector:
         self._muting = False
         self._muted: Lane | None = None
         self._held: Context | None = None
+        self._froze = False  # the program has done so, too
+        self._frozen = 0  # of what is frozen, as many objects as are not by the program
+
+    def freeze(self) -> None:
+        """What is loaded by now is not the program's, and never looked through for garbage again, which takes long.
+
+        All but what the program's own functions will hang on, or nothing of it would ever be garbage.
+        """
+        _freeze()
+        main = sys.modules["__main__"]
+        for each in (main, vars(main)):
+            if gc.is_tracked(each):
+                ctypes.pythonapi.PyObject_GC_UnTrack(ctypes.py_object(each))
+                ctypes.pythonapi.PyObject_GC_Track(ctypes.py_object(each))
 
     def install(self, patches: Patches) -> None:
         """The program goes on to see thresholds and callbacks as it has set them."""
@@ -68,6 +85,9 @@ class Collector:
         patches.function(gc, "collect", self._asked())
         patches.function(gc, "get_threshold", self._threshold_seen())
         patches.function(gc, "set_threshold", self._threshold_kept())
+        patches.function(gc, "freeze", self._frozen_by_it())
+        patches.function(gc, "get_freeze_count", self._count_seen())
+        patches.function(gc, "unfreeze", self._unfrozen())
         patches.set(gc, "callbacks", theirs)
         patches.on_undo(lambda: self._give_back(theirs))
         os.register_at_fork(after_in_child=self._release)
@@ -194,6 +214,30 @@ class Collector:
             return self._threshold
 
         return get_threshold
+
+    def _frozen_by_it(self) -> Callable[[], None]:
+        @functools.wraps(_freeze)
+        def freeze() -> None:
+            if not self._froze:
+                self._froze, self._frozen = True, _get_freeze_count()
+            _freeze()
+
+        return freeze
+
+    def _count_seen(self) -> Callable[[], int]:
+        @functools.wraps(_get_freeze_count)
+        def get_freeze_count() -> int:
+            return max(_get_freeze_count() - self._frozen, 0) if self._froze else 0
+
+        return get_freeze_count
+
+    def _unfrozen(self) -> Callable[[], None]:
+        @functools.wraps(_unfreeze)
+        def unfreeze() -> None:
+            _unfreeze()
+            self._froze, self._frozen = True, 0
+
+        return unfreeze
 
     def _threshold_kept(self) -> Callable[..., None]:
         @functools.wraps(_set_threshold)
