@@ -511,3 +511,42 @@ def test_a_message_that_begins_with_sendmsg_comes_back(bench: Bench) -> None:
     run = bench.unchanged(program, Peer)
     assert run.status == 0, run.stderr.decode()
     run.reproduced()
+
+
+TRUST = """
+    import gc, ssl, weakref
+    import certifi
+    seen = ssl.SSLContext.load_verify_locations
+    context = ssl.create_default_context(cafile=certifi.where())
+    default = ssl.create_default_context()
+    print(context.cert_store_stats(), len(context.get_ca_certs()) > 50, default.cert_store_stats() == default.cert_store_stats())
+    for given in ({"cafile": "missing.pem"}, {"capath": None}, {"cadata": "no certificate"}):
+        try:
+            context.load_verify_locations(**given)
+        except (OSError, TypeError) as error:  # ssl.SSLError is an OSError
+            print(type(error).__name__, getattr(error, "errno", None))
+    context.load_verify_locations("ca.pem")
+    print(context.cert_store_stats(), context.verify_mode, context.check_hostname)
+    gone = weakref.ref(ssl.create_default_context(cafile=certifi.where()))
+    print(gone() is None, seen.__name__, ssl.SSLContext.load_verify_locations is seen)
+"""
+
+
+def test_whom_a_context_trusts_is_as_it_was_whoever_asks(bench: Bench) -> None:
+    trustme.CA().cert_pem.write_to_path(str(bench.folder / "ca.pem"))
+    plain, run = bench.plain(TRUST), bench.record(TRUST)
+    assert (run.status, run.stdout) == (0, plain.stdout), run.stderr.decode()
+    assert run.stdout.count(b"Error") == 3
+    run.reproduced()
+
+
+def test_a_replay_does_not_load_certificates_that_nobody_asks_for(bench: Bench) -> None:
+    program = """
+        import _ssl, ssl
+        context = ssl.create_default_context(cafile="ca.pem")
+        print("trusts", _ssl._SSLContext.cert_store_stats(context)["x509"])  # past the seam
+    """
+    trustme.CA().cert_pem.write_to_path(str(bench.folder / "ca.pem"))
+    run = bench.record(program)
+    assert run.stdout == b"trusts 1\n", run.stderr.decode()
+    assert run.replay().stdout == b"trusts 0\n"

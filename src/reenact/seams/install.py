@@ -19,7 +19,7 @@ from reenact.seams.concurrency import asyncio as asyncio_seam
 from reenact.seams.concurrency import blocking, channels, identity, processes, threads
 from reenact.seams.patch import Patches
 from reenact.seams.sockets import blocking as sockets
-from reenact.seams.sockets import datagrams, looped, tls, transports, waits
+from reenact.seams.sockets import datagrams, looped, tls, transports, trust, waits
 from reenact.seams.system import (
     children,
     clock,
@@ -128,6 +128,8 @@ class Installed:
         entropy.start(session)
         terminal.start(session, was_terminal, self._patches)
         standard.install(self._patches, session, was_terminal[0])
+        if not session.live:
+            trust.install(session, self._patches)
         if session.recording or session.frontier is not None:
             descriptors.install(self._patches, session)
         process.install(self._patches, session)
