@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sqlite3
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 from reenact.errors import TapeUnwrittenError
 from reenact.tape import event as ev
 from reenact.tape import writer as writer_module
+from reenact.tape.close import being_written
 from reenact.tape.event import AnyRecord
 from reenact.tape.reader import read
 from reenact.tape.writer import TapeWriter
@@ -234,6 +236,33 @@ for event in range(10_000):
     writer.commit()
     print(event, flush=True)
 """
+
+
+OPENS = """
+import sys
+from pathlib import Path
+from reenact.tape.writer import TapeWriter
+held = []
+for number in range(60):
+    held.append(TapeWriter.create(Path(sys.argv[1]) / f"run-{number}.tape", f"run-{number}", "run", 5))
+    held[-1].guard()
+    print(number, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_tape_that_is_being_opened_is_never_taken_for_one_that_is_left(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", OPENS, str(tmp_path)]
+    asked = 0
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        os.set_blocking(process.stdout.fileno(), False)  # type: ignore[union-attr]  # it is a pipe
+        while b"59" not in (process.stdout.read() or b""):  # type: ignore[union-attr]  # as above
+            newest = max(tmp_path.glob("*.tape"), key=lambda path: path.stat().st_ctime_ns, default=None)
+            asked += newest is not None
+            assert newest is None or being_written(newest)
+        process.kill()
+    assert asked > 60
+    assert not being_written(tmp_path / "run-0.tape")
 
 
 def test_what_a_killed_process_had_committed_is_all_there(path: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from reenact import _real
-from reenact.tape import branching, labels, schema, seal
+from reenact.tape import branching, labels, presence, schema, seal
 from reenact.tape import event as ev
 from reenact.tape.event import UNKNOWN_STATUS
 from reenact.tape.journal import ClosePacker, Piece, stretches, unpack
@@ -111,7 +111,8 @@ def being_written(path: Path) -> bool:
     try:
         # `rw`: what is not there is not made
         uri = f"{path.absolute().as_uri()}?mode=rw"
-        with closing(sqlite3.connect(uri, isolation_level=None, timeout=0, uri=True)) as db:
+        opened = sqlite3.connect(uri, isolation_level=None, timeout=0, uri=True)
+        with presence.asking(path), closing(opened) as db:
             db.execute("PRAGMA locking_mode = EXCLUSIVE")
             db.execute("BEGIN EXCLUSIVE")
             db.execute("ROLLBACK")

@@ -13,7 +13,7 @@ from typing import NoReturn, Protocol
 
 from reenact import _real
 from reenact.errors import TapeUnwrittenError
-from reenact.tape import descriptors, disk, schema
+from reenact.tape import descriptors, disk, presence, schema
 from reenact.tape.event import AnyRecord
 from reenact.tape.journal import Packer, Piece, encode, sliced, stretches
 from reenact.tape.journal import weight as weight_of
@@ -94,10 +94,11 @@ class TapeWriter:
             private(new)
         last = _make(new, rows, map(packer.pack, stretches(([record] for record in first), HEAVY_BYTES)))
         disk.sync(new)
-        new.rename(path)
-        disk.sync_if_possible(path.parent)
-        db = _connect(path)
-        db.execute("SELECT key FROM run").fetchone()  # with that it takes the lock by which it is seen to be there
+        with presence.opening(path):
+            new.rename(path)
+            disk.sync_if_possible(path.parent)
+            db = _connect(path)
+            db.execute("SELECT key FROM run").fetchone()  # with that it takes the lock by which it is seen to be there
         writer = cls(db, path, packer)
         writer.first = last
         return writer
@@ -105,7 +106,9 @@ class TapeWriter:
     @classmethod
     def resume(cls, path: Path, last: Piece | None) -> TapeWriter:
         """Goes on after `last`, in a segment of its own, on a tape that another process began."""
-        db = _connect(path)
+        with presence.opening(path):
+            db = _connect(path)
+            db.execute("SELECT key FROM run").fetchone()
         if last is None:
             return cls(db, path, Packer())
         return cls(db, path, Packer(last.id + 1, last.segment + 1, last.chain))
@@ -263,7 +266,7 @@ class TapeWriter:
     @contextmanager
     def aside(self) -> Iterator[None]:
         """The tape has no descriptors meanwhile, and then such as are in nobody's way."""
-        with self._lock:
+        with self._lock, presence.opening(self.path):
             self._db.close()
             self._files = None
             try:
