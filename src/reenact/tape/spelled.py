@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import functools
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -24,10 +25,12 @@ _LETTER: Final = re.compile(rb"\\u[dD][89abAB]..\\u....|\\u....|\\.|[\x00-\x7f]|
 _MEMBER: Final = re.compile(rb'"([^"\\]+)"\s*:\s*"([^"\\]*+(?:\\.[^"\\]*+)*+)"')
 _OF_NAME: Final = rb'"%s"\s*:\s*"([^"\\]*+(?:\\.[^"\\]*+)*+)"'
 _BEGUN: Final = re.compile(rb'"[^"\\]+": ?"')
+_PLAINLY_BEGUN: Final = re.compile(rb'"[\w.$-]++": ?"')
 _SPREAD: Final = (b'" :', b":  ", b":\t", b":\n", b":\r")  # JSON with more space around colons than others write
 _NUMBER: Final = re.compile(rb'ndex"\s*:\s*(\d+)')
 _UNUSUAL: Final = re.compile(rb"\\u00[2-7]|\\/")
 _INDEX: Final = "ndex"  # how the names end of what says which of several texts a piece is of
+_SAMPLE: Final = 2048
 _FRAME: Final = 12  # bytes of a frame's lengths and their CRC
 _CRC: Final = 4
 
@@ -160,26 +163,42 @@ def _may_spell(together: bytes, cleaner: Cleaner) -> bool:
 
     Of several texts that come at once, and of letters that are written by their number, this cannot tell.
     """
-    numbers = [*map(int, _NUMBER.findall(together))]
-    if numbers != sorted(numbers) or (b"\\" in together and _UNUSUAL.search(together) is not None):
+    if _are_mixed(together) or (b"\\" in together and _UNUSUAL.search(together) is not None):
         return True
     for name in _varying(together):
-        whole = b"".join(re.findall(_OF_NAME % re.escape(name), together))
+        whole = b"".join(_of_name(name).findall(together))
         cleaner.discover(whole)
         if cleaner.clean(whole) != whole:
             return True
     return False
 
 
+def _are_mixed(together: bytes) -> bool:
+    """Whether several texts come at once."""
+    if together.count(b'ndex": 0') == together.count(b"ndex"):
+        return False
+    numbers = [*map(int, _NUMBER.findall(together))]
+    return numbers != sorted(numbers)
+
+
+@functools.lru_cache(256)
+def _of_name(name: bytes) -> re.Pattern[bytes]:
+    """The texts of all members of a name, of which there are not many in all the streams of a run."""
+    return re.compile(_OF_NAME % re.escape(name))
+
+
 def _varying(together: bytes) -> Iterator[bytes]:
     """The names of members that are not the same text wherever they stand."""
-    if any(unusual in together for unusual in _SPREAD):
+    if any(unusual in together[:_SAMPLE] for unusual in _SPREAD):  # who writes so does it everywhere
         values: dict[bytes, int] = {}
         for name, _ in set(_MEMBER.findall(together)):
             values[name] = values.get(name, 0) + 1
         yield from (name for name, times in values.items() if times > 1)
         return
-    for before, times in Counter(_BEGUN.findall(together)).items():
+    begun = _PLAINLY_BEGUN.findall(together)
+    if len(begun) != (together.count(b'": "') or together.count(b'":"')):
+        begun = _BEGUN.findall(together)
+    for before, times in Counter(begun).items():
         first = together.index(before)
         end = together.find(b'"', first + len(before)) + 1
         if times > 1 and together.count(together[first:end]) != times:
