@@ -41,7 +41,7 @@ from reenact.seams.concurrency import asyncio as asyncio_seam
 from reenact.seams.install import Installed
 from reenact.seams.sockets.watch import watch
 from reenact.seams.system.files import Files, attend
-from reenact.seams.system.listings import hide
+from reenact.seams.system.states import hide
 from reenact.seams.tools import tool
 from reenact.tape.event import Ended, Failed, Note, Start
 from reenact.tape.labels import rows

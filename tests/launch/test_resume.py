@@ -331,6 +331,24 @@ def test_files_are_as_the_run_knows_them_and_then_as_they_are(bench: Bench) -> N
     verified(last(bench, done))
 
 
+def test_a_program_that_lists_its_folder_meets_no_store_there(bench: Bench) -> None:
+    program = """
+        import os
+        import httpx
+        print(sorted(os.listdir()), sorted(os.listdir(b".")), [each.name for each in sorted(os.scandir("."), key=str)])
+        for n in range(3):
+            body = {"model": "m", "messages": [{"role": "user", "content": f"question {n}"}]}
+            url = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
+            print(n, httpx.post(url, json=body, headers={"x-pid": str(os.getpid())}).status_code, flush=True)
+    """
+    with ModelServer(Killer(1)) as server:
+        killed = bench.record(program, env=settings(server))
+        assert not any(bench.store.root.name in (saw.names or ()) for saw in killed.tape.saw.values())
+        tape = verified(last(bench, resume(bench, "--retry", server=server)))
+    assert len(tape.events) == 3
+    assert not list(bench.store.root.glob("*.before"))
+
+
 def test_what_somebody_made_of_a_file_meanwhile_is_kept(bench: Bench) -> None:
     config, work = bench.folder / "config.txt", bench.folder / "work.txt"
     config.write_text("old")
@@ -381,6 +399,13 @@ def test_copies_are_there_until_all_is_put_back(tmp_path: Path) -> None:
     (folder / "0").unlink()  # as somebody who cleans up might
     rewinding.undo(folder)
     assert kept.read_text() == "of the run", "a file goes for which there is no copy"
+
+
+def test_a_folder_that_holds_the_copies_is_not_copied(tmp_path: Path) -> None:
+    kept = rewinding.Rewound(tmp_path / "project" / "store" / "run.before")
+    with pytest.raises(OSError, match="the store is in it"):
+        kept.keep(tmp_path / "project")
+    assert not (tmp_path / "project").exists()
 
 
 def test_what_cannot_be_resumed_is_told(bench: Bench) -> None:

@@ -36,7 +36,7 @@ from reenact.seams.sockets.watch import watch
 from reenact.seams.system.children import Others
 from reenact.seams.system.files import Files, attend
 from reenact.seams.system.joining import Joined, Start
-from reenact.seams.system.listings import hide
+from reenact.seams.system.states import hide
 from reenact.tape.event import Ended, Failed, Snapshot
 from reenact.tape.reader import Recording, read
 from reenact.tape.vault import Vault

@@ -30,7 +30,7 @@ from reenact.launch.spec import CLOSED, Report, Spec
 from reenact.launch.workspace import Workspace
 from reenact.seams.install import Installed
 from reenact.seams.system.files import Files, attend
-from reenact.seams.system.listings import hide
+from reenact.seams.system.states import hide
 from reenact.tape.event import Exited, Start
 from reenact.tape.reader import Recording, folder_of, read
 from reenact.tape.store import Store

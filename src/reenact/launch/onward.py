@@ -22,7 +22,7 @@ from reenact.launch.tail import Tail, tail_of
 from reenact.launch.workspace import Workspace
 from reenact.seams.sockets.watch import watch
 from reenact.seams.system.files import Files, attend
-from reenact.seams.system.listings import hide
+from reenact.seams.system.states import hide
 from reenact.tape.delta import Bodies
 from reenact.tape.event import Sent
 from reenact.tape.reader import Recording, read

@@ -7,6 +7,7 @@ that looked otherwise by then, is told of, and the copy stays. A resumption that
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from collections.abc import Container, Mapping
@@ -48,8 +49,14 @@ class Rewound:
         return True
 
     def keep(self, path: Path) -> None:
-        """What stands there is about to be changed."""
+        """What stands there is about to be changed.
+
+        Raises:
+            OSError: it cannot be kept.
+        """
         if str(path) not in self._kept:
+            if self._folder.is_relative_to(path):
+                raise OSError(errno.EBUSY, "the store is in it")
             disk.make_folder(self._folder, 0o700)
             copy = str(len(self._kept)) if os.path.lexists(path) else ""
             if copy:

@@ -18,8 +18,7 @@ from reenact.launch.enclosure import Enclosed, enclose, enclose_again
 from reenact.seams.patch import Patches
 from reenact.seams.system import overlays
 from reenact.seams.system.files import Served
-from reenact.seams.system.listings import hide, is_hidden
-from reenact.seams.system.states import MACHINE, Clean, content_of, left_at, link_at
+from reenact.seams.system.states import MACHINE, Clean, content_of, hide, left_at, link_at, without_ours
 from reenact.tape.event import Left, Saw, Sight
 from reenact.tape.reader import Recording
 from reenact.tape.whole import every
@@ -248,7 +247,7 @@ def _stands(saw: Saw) -> bool:
         same = stat.S_ISREG(about.st_mode) and about.st_size == saw.size and about.st_mtime_ns == saw.mtime
         return same and (not saw.digest or saw.digest == _digest(saw.path))
     if saw.kind == Sight.FOLDER:
-        wanted = None if saw.names is None else set(saw.names)
+        wanted = None if saw.names is None else set(without_ours(saw.path, saw.names))
         return stat.S_ISDIR(about.st_mode) and (wanted is None or wanted == _names(Path(saw.path)))
     return saw.kind == Sight.OTHER
 
@@ -282,7 +281,7 @@ def _put_names(folder: Path, there: set[str], names: Iterable[str] | None, befor
         for name in there - set(names):
             before(folder / name)
             _remove(folder / name)
-        for name in set(names) - there:
+        for name in set(without_ours(str(folder), [*names])) - there:
             if "/" not in name and "\0" not in name and name not in ("", ".", ".."):
                 before(folder / name)
                 (folder / name).touch()
@@ -324,7 +323,7 @@ def _digest(path: str) -> bytes:
 
 def _names(folder: Path) -> set[str]:
     """What is in a folder, without what is our own there."""
-    return {path.name for path in folder.iterdir() if not is_hidden(path)}
+    return set(without_ours(str(folder), os.listdir(folder)))  # noqa: PTH208  names
 
 
 def _nearest(path: Path) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 from types import FrameType
 from typing import Any, Self
 
@@ -14,19 +13,6 @@ from reenact.seams.patch import Patches
 from reenact.seams.system import states
 from reenact.seams.system.files import absolute_path, replace
 from reenact.tape.event import DrawKind
-
-_HIDDEN: dict[str, set[str]] = {}  # names, by the folder that they are in
-
-
-def hide(folder: Path) -> None:
-    """No run sees that folder, which is ours, where it lists the one that it is in."""
-    folder = folder.absolute()
-    _HIDDEN.setdefault(str(folder.parent), set()).add(folder.name)
-
-
-def is_hidden(folder: Path) -> bool:
-    """Whether that is such a folder."""
-    return folder.name in _HIDDEN.get(str(folder.parent), ())
 
 
 def install(patches: Patches) -> None:
@@ -40,8 +26,7 @@ def install(patches: Patches) -> None:
         absolute = absolute_path("." if path is None else path)
         if absolute is None or absolute.startswith(outside):
             return names
-        if absolute in _HIDDEN:
-            names = [name for name in names if os.fsdecode(name) not in _HIDDEN[absolute]]
+        names = states.without_ours(absolute, names)
         here = b"\0".join(map(os.fsencode, names))
         drawn = lane.session.draw(lane, DrawKind.LISTING, lambda: here, frame)
         assert isinstance(drawn, bytes)  # noqa: S101  a LISTING draw is bytes

@@ -11,7 +11,8 @@ import sys
 from collections.abc import Callable
 from contextlib import closing, suppress
 from functools import partial
-from typing import Protocol
+from pathlib import Path
+from typing import Any, Protocol
 from urllib.parse import quote
 
 from reenact import _real
@@ -66,6 +67,7 @@ class Plain:
 
 _stat, _listdir, _readlink, _FileIO = os.stat, os.listdir, os.readlink, io.FileIO
 _view: list[View] = [Plain()]
+_HIDDEN: dict[str, set[str]] = {}  # names, by the folder that they are in
 
 
 def look_through(view: View) -> None:
@@ -87,8 +89,20 @@ def link_at(path: str) -> str:
 
 
 def names_in(path: str) -> list[str]:
-    """As `os.listdir`."""
-    return _view[0].names(path)
+    """As `os.listdir`, without what is ours."""
+    return without_ours(path, _view[0].names(path))
+
+
+def hide(folder: Path) -> None:
+    """No run sees that folder, which is ours, where it lists the one that it is in."""
+    folder = folder.absolute()
+    _HIDDEN.setdefault(str(folder.parent), set()).add(folder.name)
+
+
+def without_ours(folder: str, names: list[Any]) -> list[Any]:
+    """The names of what is in that folder but what is hidden."""
+    hidden = _HIDDEN.get(folder)
+    return names if hidden is None else [name for name in names if os.fsdecode(name) not in hidden]
 
 
 def folder_of(descriptor: int) -> str | None:
