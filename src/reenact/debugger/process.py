@@ -149,8 +149,9 @@ class Process:
                 case Going(pid):
                     self.pid = pid
                 case Parked():
-                    self.base = Checkpoint(told, Link(handed, Told))
-                    self._left(self.base)
+                    checkpoint = Checkpoint(told, Link(handed, Told))
+                    self.base = self.base or checkpoint
+                    self._left(checkpoint)
                 case _:
                     return told
 

@@ -194,8 +194,8 @@ class Timeline:
         if len(self._checkpoints) > MOST or (len(self._checkpoints) > _FEW and available() < SCARCE):
             self._spacing *= 2
             dropped = [
-                one for one in self._checkpoints[1:-1:2] if one is not checkpoint
-            ]  # whoever goes on needs its own
+                one for one in self._checkpoints[1:-1:2] if one is not self._at.base
+            ]  # with which the present would end
             self._checkpoints = [one for one in self._checkpoints if one not in dropped]
             for one in dropped:
                 one.end()

@@ -49,7 +49,7 @@ class Probe:
     def begin(self, folders: dict[str, str] | None) -> None:
         """The program is about to begin; it may change `folders`, see `Checkpoints`."""
         self._checkpoints = Checkpoints(self._session, self._link, folders)
-        self._leave()
+        self._leave(first=True)
         self._stand(None)
 
     def end(self) -> None:
@@ -142,13 +142,14 @@ class Probe:
             return checkpoints.due(run.near)
         return self._trace.event > run.after and checkpoints.due(run.spacing)
 
-    def _leave(self) -> bool:
+    def _leave(self, *, first: bool = False) -> bool:
         """Leaves a checkpoint. Whether this process begins at it, woken: it has forgotten what it was on its way to."""
         assert self._checkpoints is not None  # noqa: S101  callers have asked
         token = enter(MUTED)
         try:
             with self._session.order.still():
-                woken = self._checkpoints.leave(self._trace.moment)
+                leave_ = self._checkpoints.begin if first else self._checkpoints.leave
+                woken = leave_(self._trace.moment)
         finally:
             leave(token)
         self._link, self.pid = self._checkpoints.link, _real.getpid()
