@@ -159,6 +159,11 @@ def leave_with_parent() -> None:
     libc().prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
 
 
+def stay_without_parent() -> None:
+    """It does not."""
+    libc().prctl(_PR_SET_PDEATHSIG, 0, 0, 0, 0)
+
+
 @contextlib.contextmanager
 def deaf() -> Iterator[None]:
     """No signal is met inside of this."""
