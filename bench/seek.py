@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
 from bench.agents.pace import UNLED
 from bench.figure import AtMost, AtMostTimes, Figure, Quantity, compared
-from bench.launch import in_turns, recorded, replayed, run
+from bench.launch import recorded, replayed, run
 from bench.scale import Scale
 from reenact import _real
 from reenact.debugger.timeline import Timeline
@@ -30,13 +31,10 @@ def measure(scale: Scale, url: str, folder: Path) -> list[Figure]:
     run(recorded(here / "store", "growing", UNLED, f"{url}/json-seek/v1", str(steps), "json"), here)
     (tape,) = (here / "store").glob("*.tape")
     recording = read(tape)
-    replays = [ran.wall for ran in in_turns({"all": (replayed(here / "store"), dict)}, here, scale.seek_times)["all"]]
-    replay = median(replays)
+    run(replayed(here / "store"), here)  # which does not count
     name = f"of {steps:,} steps"
-    return [
-        *_with_checkpoints(recording, name, steps, replay, scale),
-        *_without(recording, name, replays, scale),
-    ]
+    replays, without = _without(recording, name, lambda: run(replayed(here / "store"), here).wall, scale)
+    return [*_with_checkpoints(recording, name, steps, median(replays), scale), *without]
 
 
 def _with_checkpoints(recording: Recording, name: str, steps: int, replay: float, scale: Scale) -> list[Figure]:
@@ -68,9 +66,13 @@ def _with_checkpoints(recording: Recording, name: str, steps: int, replay: float
     ]
 
 
-def _without(recording: Recording, name: str, replays: list[int], scale: Scale) -> list[Figure]:
-    took = []
+def _without(
+    recording: Recording, name: str, replay: Callable[[], int], scale: Scale
+) -> tuple[list[int], list[Figure]]:
+    """What replays took, and the figures. In turns, and before there are any copies, which take a while to be gone."""
+    replays, took = [], []
     for _ in range(scale.seek_times):
+        replays.append(replay())
         began = _real.perf_counter_ns()
         with Timeline(recording, Settings(None, {}), checkpoints=False) as timeline:
             timeline.forward(_END)
@@ -78,4 +80,4 @@ def _without(recording: Recording, name: str, replays: list[int], scale: Scale) 
     ratios = tuple(one / other for one, other in zip(took, replays, strict=True))
     told = f"a replay {Quantity(median(replays))}"
     what = f"{name}, the last, without checkpoints"
-    return [Figure(GROUP, what, Quantity(median(took)), told, median(ratios), LIMIT_WITHOUT, ratios)]
+    return replays, [Figure(GROUP, what, Quantity(median(took)), told, median(ratios), LIMIT_WITHOUT, ratios)]

@@ -258,18 +258,59 @@ def test_when_they_are_too_many_some_go_and_all_can_be_reached(
             assert timeline.seek(Moment(event)).moment == Moment(event)
 
 
+@pytest.mark.parametrize("meets", ["lambda *_: print('met')", "signal.SIG_IGN"], ids=["hears", "ignores"])
+def test_what_goes_on_has_no_children_and_is_no_copy_of_a_checkpoint(bench: Bench, meets: str) -> None:
+    program = WRITES.replace("def main", f"import signal\n    signal.signal(signal.SIGCHLD, {meets})\n\n    def main")
+    with Timeline(recorded(bench, program, 30)) as timeline:
+        for event in (29, 12, 28):
+            assert getattr(timeline.seek(Moment(event)), "obstacle", None) == ""
+            number = next(one["number"] for one in timeline.ask("stack", kind=list[dict[str, object]]) if one["own"])
+            assert timeline.ask("evaluate", "1 + 1", number, kind=str) == "2"
+            present = timeline._at.pid
+            assert Path(f"/proc/{present}/task/{present}/children").read_text() == ""
+            assert {int(of(present, name), 16) for name in ("SigPnd", "ShdPnd")} == {0}
+            if event == 29:
+                first, *others = [checkpoint.pid for checkpoint in timeline._checkpoints]
+                assert len(others) > 5
+                assert {int(of(pid, "PPid")) for pid in others} == {first}
+        assert timeline.forward(Stops()).divergences == []  # type: ignore[union-attr]  # it has ended
+
+
+def of(pid: int, name: str) -> str:
+    """What the system says of a process, by that name."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(line.split()[1] for line in lines if line.startswith(f"{name}:"))
+
+
+def test_what_stood_where_somebody_was_is_the_checkpoint_there(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timelines, "SPACING", 1_000_000_000_000)
+    with Timeline(recorded(bench, WRITES, 30)) as timeline:
+        truth, stood = {}, {}
+        for event in (20, 10, 25):
+            timeline.seek(Moment(event))
+            truth[event], stood[event] = where(timeline), timeline._at.pid
+        timeline.seek(Moment(1))
+        assert timeline.checkpoints == [Moment(), *map(Moment, sorted(truth))]
+        assert [one.pid for one in timeline._checkpoints[1:]] == [stood[event] for event in sorted(stood)]
+        for event in (25, 10, 20, 10, 25):
+            timeline.seek(Moment(event))
+            assert where(timeline) == truth[event]
+            assert timeline._at.base in timeline._checkpoints
+            assert int(of(timeline._at.pid, "PPid")) == stood[event]
+        assert timeline.forward(Stops()).divergences == []  # type: ignore[union-attr]  # it has ended
+
+
 def test_a_checkpoint_that_is_killed_is_not_missed(bench: Bench) -> None:
     with Timeline(recorded(bench, WRITES, 30)) as timeline:
         timeline.forward(Stops())
         timeline.seek(Moment(20))
-        there, held = where(timeline), timeline.checkpoints
+        there = where(timeline)
         timeline.seek(Moment(1))
         for checkpoint in timeline._checkpoints:
             if checkpoint.moment > Moment(10):
                 os.kill(checkpoint.pid, signal.SIGKILL)
         timeline.seek(Moment(20))
         assert where(timeline) == there
-        assert Moment(20) in held
 
 
 def test_no_process_stays_when_the_debugger_is_killed(bench: Bench) -> None:

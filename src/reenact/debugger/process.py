@@ -20,7 +20,7 @@ from reenact.launch import manifest as manifests
 from reenact.launch.launcher import PLAINLY
 from reenact.launch.settings import Settings
 from reenact.probe.link import Link
-from reenact.probe.messages import Answer, Ask, Ended, Going, Hold, Parked, Run, Stopped, Told, Wake
+from reenact.probe.messages import Answer, Ask, Ended, Going, Hold, Park, Parked, Run, Stopped, Told, Wake
 from reenact.tape.reader import Recording
 
 _HIGH = 600  # the program gets the low numbers, as without us
@@ -121,6 +121,16 @@ class Process:
         with contextlib.suppress(OSError):
             self._link.send(Hold())
 
+    def park(self, near: int) -> Checkpoint | None:
+        """Leaves it: it is a checkpoint from here on, if the last is so far away (ns of processor time), or ends."""
+        with contextlib.suppress(GoneError):
+            self._send(Park(near))
+            told = self._told()
+            if isinstance(told, Parked):
+                return Checkpoint(told, self._link)
+        self.end()
+        return None
+
     def interrupt(self) -> None:
         """Whoever waits for it waits no longer: it is gone for them. May be called at any time, from anywhere."""
         self._link.shutdown()
@@ -138,8 +148,8 @@ class Process:
         except OSError as error:
             raise _gone() from error
 
-    def _told(self) -> Stopped | Ended | Answer:
-        """What it tells next that is not of its checkpoints."""
+    def _told(self) -> Stopped | Ended | Answer | Parked:
+        """What it tells next that is not of checkpoints that it leaves."""
         while True:
             try:
                 told, handed = self._link.receive()
@@ -148,9 +158,10 @@ class Process:
             match told:
                 case Going(pid):
                     self.pid = pid
-                case Parked():
-                    self.base = Checkpoint(told, Link(handed, Told))
-                    self._left(self.base)
+                case Parked() if handed >= 0:
+                    checkpoint = Checkpoint(told, Link(handed, Told))
+                    self.base = self.base or checkpoint
+                    self._left(checkpoint)
                 case _:
                     return told
 

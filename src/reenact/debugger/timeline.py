@@ -17,7 +17,7 @@ from reenact.tape.reader import Recording
 SPACING = 20_000_000
 """Of checkpoints, at first: ns of processor time."""
 NEAR = 5_000_000
-"""One is left at an event that somebody goes to when the last is so far away (likewise)."""
+"""An event that somebody leaves, where a process stood, is one when the last is so far away (likewise)."""
 MOST = 512
 """So many are kept. When there are more, or memory becomes scarce, every other one goes, and new ones come at twice the
 distance."""
@@ -104,9 +104,10 @@ class Timeline:
         """
         present, ended, reach = self.moment, isinstance(self.told, Ended), 1
         goal = None if ended else present
+        self._leave()
         at = self._before(present, strictly=True)
         while True:
-            self._replace(self._woken(at))
+            self._at = self._woken(at)
             at = self._before(self.moment)  # earlier, if that one was gone
             told = self._at.run(Run(goal, stops, back=True))
             if told.hit is not None and told.hit.why == "hold":
@@ -120,6 +121,7 @@ class Timeline:
             if not stops.motion:  # which goes by the frames of the present
                 goal = self._checkpoints[at].moment
             at, reach = max(0, at - reach), 2 * reach
+            self._at.end()
 
     def hold(self) -> None:
         """Has what goes on at present stand where it is, as soon as it comes by. May be called from anywhere."""
@@ -160,7 +162,8 @@ class Timeline:
         at = self._before(goal)
         if usable and (at < 0 or self._checkpoints[at].moment <= self.moment):
             return
-        self._replace(self._woken(at))
+        self._leave()
+        self._at = self._woken(self._before(goal))
 
     def _before(self, goal: Moment, *, strictly: bool = False) -> int:
         """Which checkpoint is the last before the goal, or at it; -1 where there is none."""
@@ -182,11 +185,24 @@ class Timeline:
         self._roots.append(root)
         return root.process
 
-    def _replace(self, process: Process) -> None:
-        self._at.end()
+    def _leave(self) -> None:
+        """Nobody stands at the present any more. Where it is far from the last checkpoint, its process is one.
+
+        To be called before another process begins, which has the files as they were there.
+        """
+        if not self._spacing or self._at.spoiled or not self._is_new():
+            self._at.end()
+        elif (checkpoint := self._at.park(min(NEAR, self._spacing))) is not None:
+            self._keep(checkpoint)
+        self._at.spoiled = True
         if len(self._roots) > 1 and not self._checkpoints:
             self._roots.pop(0).end()
-        self._at = process
+
+    def _is_new(self) -> bool:
+        """Whether the run stands at a call that no checkpoint holds."""
+        told, at = self.told, self._before(self.moment)
+        held = at >= 0 and self._checkpoints[at].moment == self.moment
+        return isinstance(told, Stopped) and told.call is not None and not told.moment.line and not held
 
     def _keep(self, checkpoint: Checkpoint) -> None:
         """A process has left a checkpoint."""
@@ -194,8 +210,8 @@ class Timeline:
         if len(self._checkpoints) > MOST or (len(self._checkpoints) > _FEW and available() < SCARCE):
             self._spacing *= 2
             dropped = [
-                one for one in self._checkpoints[1:-1:2] if one is not checkpoint
-            ]  # whoever goes on needs its own
+                one for one in self._checkpoints[1:-1:2] if one is not self._at.base
+            ]  # with which the present would end
             self._checkpoints = [one for one in self._checkpoints if one not in dropped]
             for one in dropped:
                 one.end()
@@ -204,7 +220,7 @@ class Timeline:
         before = self.moment.event
         spacing = self._spacing
         last = self._checkpoints[-1].moment.event if self._checkpoints else 0
-        told = self._at.run(Run(goal, stops, spacing=spacing, near=min(NEAR, spacing), after=last))
+        told = self._at.run(Run(goal, stops, spacing=spacing, after=last))
         if before <= len(self._calls):
             for call in told.passed[len(self._calls) - before :]:
                 self._calls.append(call)

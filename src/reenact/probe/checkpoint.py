@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from reenact import _real
 from reenact.probe import fork
 from reenact.probe.files import Changed, TooMuchError
@@ -38,37 +40,73 @@ class Checkpoints:
         """Whether the last one is so long ago."""
         return self.spent - self._last >= spacing
 
+    def begin(self, moment: Moment) -> bool:
+        """Leaves the first one: this process stands still, and a copy of it goes on. For the rest, as `leave`.
+
+        So whatever goes on comes from a process that stands, and ends with it.
+        """
+        return self._leave(moment, lambda parked: self._copied(lambda theirs: self._stays(parked, theirs)))
+
     def leave(self, moment: Moment) -> bool:
-        """Leaves one at this moment, if that can be: it stands still, and its copy goes on.
+        """Leaves one at this moment, if that can be: a copy, which stands still.
 
         True in a process that begins at the checkpoint, woken; False in one that goes on its way.
         """
+        return self._leave(moment, lambda parked: self._copied(lambda theirs: self._parts(parked, theirs)))
+
+    def become(self, moment: Moment) -> bool:
+        """This process is one from here on, if that can be: nobody wants it to go on. For the rest, as `leave`."""
+        return self._leave(moment, self._stands)
+
+    def _leave(self, moment: Moment, stands: Callable[[Parked], Link[Question] | None]) -> bool:
         self.obstacle = self._in_the_way()
         if self.obstacle:
             return False
         changed = self._keep()
         if changed is None:
             return False
-        own, theirs = Link[Question].pair(Question)
         with fork.deaf():
             self._last = spent = self.spent
-            fork.stay_without_parent()  # which may go as soon as it is known that this one is there
-            self._tell(Parked(moment, _real.getpid(), spent), theirs)
-            fork.close(theirs)
             try:
-                parks = fork.fork() != 0
-            except OSError as error:  # nobody can be woken here, which shows when it is tried
-                self.obstacle, parks = f"the system makes no copy of it: {error}", False
-            if not parks:
+                own = stands(Parked(moment, _real.getpid(), spent))
+            except OSError as error:
+                self.obstacle, own = f"the system makes no copy of it: {error}", None
+            if own is not None:
+                self.link = self._wait(own, changed)
                 own.close()
-                self._goes_on(spent)
-                return False
-            self.link.close()
-            woken = self._wait(own, changed)
-            own.close()
-            self.link = woken
-            self._goes_on(spent)
+                self._comes_from()
+            self._spent, self._since = spent, _real.process_time_ns()
+            return own is not None
+
+    def _copied(self, copies: Callable[[int], bool]) -> Link[Question] | None:
+        """Makes a copy: the link of its own that what stands still has; None in what goes on."""
+        own, theirs = Link[Question].pair(Question)
+        stands = False
+        try:
+            stands = copies(theirs)
+        finally:
+            fork.close(theirs)
+            (self.link if stands else own).close()
+        return own if stands else None
+
+    def _stays(self, parked: Parked, theirs: int) -> bool:
+        """Has this process stand, and its copy go on."""
+        fork.adopt()
+        self._tell(parked, theirs)
+        if fork.fork():
             return True
+        self._comes_from()
+        return False
+
+    def _parts(self, parked: Parked, theirs: int) -> bool:
+        """Has a copy of this process stand."""
+        return fork.fork_apart(lambda pid: self._tell(msgspec.structs.replace(parked, pid=pid), theirs))
+
+    def _stands(self, parked: Parked) -> Link[Question]:
+        """Has this process stand, and no other go on."""
+        fork.stay_without_parent()  # which may go as soon as it is known that this one is there
+        self._tell(parked)
+        return self.link
 
     def aside(self, call: Callable[[], Answer], seconds: int) -> Answer | None:
         """As `fork.aside`. What that writes to files that are open is undone before anybody hears of it."""
@@ -92,10 +130,9 @@ class Checkpoints:
             return None
         return self._changed
 
-    def _goes_on(self, spent: int) -> None:
-        """This is a copy, which goes on."""
+    def _comes_from(self) -> None:
+        """This is a copy of a process that stands still, and goes on."""
         fork.leave_with_parent()
-        self._spent, self._since = spent, _real.process_time_ns()
         self._session.order.renumber()
         self._tell(Going(_real.getpid()))
 

@@ -24,6 +24,7 @@ from reenact.probe.messages import Answer
 from reenact.seams.concurrency import copied
 
 _PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
 _SIGKILL = 9
 _ALARM = 14
 _DEFAULT = ctypes.c_void_p(0)  # SIG_DFL
@@ -111,6 +112,48 @@ def fork() -> int:
     return pid
 
 
+def fork_apart(told: Callable[[int], object]) -> bool:
+    """A copy of this process that is nobody's child here: whether this is the copy. `told` gets its number.
+
+    What goes on is what was there before. Were it the copy, each would be a copy of the one before, and the system
+    goes through all processes that a page may come from whenever there is one more. No signal may be met meanwhile.
+
+    Raises:
+        OSError: there can be none.
+    """
+    carry = copied.carried()
+    between: int = libc().fork()
+    if between == 0:
+        pid = libc().fork()
+        if pid == 0:
+            carry()
+            return True
+        why = ctypes.get_errno()
+        try:
+            if pid > 0:
+                told(pid)
+        finally:
+            end_at_once(why if pid < 0 else 0)
+    why = ctypes.get_errno() if between < 0 else os.waitstatus_to_exitcode(_end_of(between))
+    if why:
+        raise OSError(why, os.strerror(why))
+    return False
+
+
+def _end_of(pid: int) -> int:
+    """Waits for a copy of ours to end; how it did. The program does not meet that."""
+    status = 0
+    with contextlib.suppress(ChildProcessError):  # nobody is waited for where the program wants to hear of nobody
+        status = _waitpid(pid, 0)[1]
+    _await({signal.SIGCHLD}, 0)
+    return status
+
+
+def adopt() -> None:
+    """Copies that are nobody's child become those of this process."""
+    libc().prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
 def leave_with_parent() -> None:
     """This process ends with the one that it was copied from."""
     libc().prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
@@ -150,8 +193,7 @@ def aside(call: Callable[[], Answer], seconds: int) -> Answer | None:
             answer: Answer | None = own.receive()[0]
         except (EOFError, OSError):
             answer = None
-        _waitpid(pid, 0)
-        _await({signal.SIGCHLD}, 0)  # ours; the program is not to meet it
+        _end_of(pid)
         return answer
     finally:
         own.close()

@@ -104,15 +104,13 @@ class Run(msgspec.Struct, frozen=True, tag="run"):
     """Go on, up to `goal` (None: to the end), or to what `stops`. Stops are met after the present moment.
 
     With `back`, nothing stops before the goal, and the answer tells the last moment before it at which something would
-    have. `spacing` (ns of processor time; 0: none) is how far apart checkpoints are left beyond the event `after`; and
-    one is left at the goal's event, if it is farther than `near` from the last.
+    have. `spacing` (ns of processor time; 0: none) is how far apart checkpoints are left beyond the event `after`.
     """
 
     goal: Moment | None = None
     stops: Stops = Stops()
     back: bool = False
     spacing: int = 0
-    near: int = 0
     after: int = 0
 
 
@@ -175,12 +173,21 @@ class Hold(msgspec.Struct, frozen=True, tag="hold"):
     """To a process that runs: stand still where you are, which is what answers it. One that stands does nothing."""
 
 
+class Park(msgspec.Struct, frozen=True, tag="park"):
+    """To a process that stands: be a checkpoint, if the last is so far away (ns of processor time), and can be.
+
+    What answers it is `Parked`, without a link, or else `Stopped`.
+    """
+
+    near: int
+
+
 class Wake(msgspec.Struct, frozen=True, tag="wake"):
     """To a checkpoint: begin a process here. Its link comes with the message."""
 
 
 class Parked(msgspec.Struct, frozen=True, tag="parked"):
-    """A checkpoint was left: a process that holds the moment. Its link comes with the message.
+    """A checkpoint was left: a process that holds the moment. Its link comes with the message, if that is another.
 
     `spent` is how much processor time (ns) it takes to come there from the beginning of the run.
     """
@@ -204,5 +211,5 @@ class Answer(msgspec.Struct, frozen=True, tag="answer"):
     spoiled: bool = False
 
 
-Question = Run | Ask | Hold | Wake
+Question = Run | Ask | Hold | Park | Wake
 Told = Stopped | Ended | Parked | Going | Answer

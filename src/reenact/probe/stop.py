@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from reenact import _real
 from reenact.engine.lane import MUTED, Lane, enter, get_lane, leave
@@ -15,7 +17,7 @@ from reenact.probe.answers import RUNS_CODE, Answers
 from reenact.probe.checkpoint import Checkpoints
 from reenact.probe.fork import end_at_once
 from reenact.probe.link import Link
-from reenact.probe.messages import Answer, Ask, Call, Ended, Hit, Moment, Place, Question, Run, Stopped, Stops
+from reenact.probe.messages import Answer, Ask, Call, Ended, Hit, Moment, Park, Place, Question, Run, Stopped, Stops
 from reenact.probe.stack import stacks
 from reenact.probe.trace import Error, Steps, Trace, the_agents
 from reenact.probe.wanted import Back, Forward, FramesOf, place_of
@@ -49,7 +51,7 @@ class Probe:
     def begin(self, folders: dict[str, str] | None) -> None:
         """The program is about to begin; it may change `folders`, see `Checkpoints`."""
         self._checkpoints = Checkpoints(self._session, self._link, folders)
-        self._leave()
+        self._leave(first=True)
         self._stand(None)
 
     def end(self) -> None:
@@ -138,17 +140,16 @@ class Probe:
         run, checkpoints = self._run, self._checkpoints
         if checkpoints is None or not run.spacing:
             return False
-        if run.goal is not None and run.goal.event == self._trace.event:
-            return checkpoints.due(run.near)
         return self._trace.event > run.after and checkpoints.due(run.spacing)
 
-    def _leave(self) -> bool:
+    def _leave(self, *, first: bool = False) -> bool:
         """Leaves a checkpoint. Whether this process begins at it, woken: it has forgotten what it was on its way to."""
         assert self._checkpoints is not None  # noqa: S101  callers have asked
         token = enter(MUTED)
         try:
             with self._session.order.still():
-                woken = self._checkpoints.leave(self._trace.moment)
+                leave_ = self._checkpoints.begin if first else self._checkpoints.leave
+                woken = leave_(self._trace.moment)
         finally:
             leave(token)
         self._link, self.pid = self._checkpoints.link, _real.getpid()
@@ -156,6 +157,12 @@ class Probe:
             self._passed = []
             self._goal = self._forward = self._back = None
         return woken
+
+    def _park(self, near: int) -> None:
+        """Becomes a checkpoint, if it is one that is wanted, and can. Returns in each process that begins there."""
+        if self._checkpoints is not None and self._checkpoints.due(near):
+            self._checkpoints.become(self._trace.moment)
+            self._link, self.pid = self._checkpoints.link, _real.getpid()
 
     # Standing still
 
@@ -171,21 +178,32 @@ class Probe:
         token = enter(MUTED)
         try:
             with self._session.order.still():
-                moment, obstacle_ = self._trace.moment, self._obstacle()
-                self._tell(
-                    Stopped(moment, path, _place(mine), call, hit, self._passed, *met, self._diverged(), obstacle_)
-                )
-                self._passed = []
-                answers = Answers(self._session, frame, lane)
-                while not isinstance(question := self._next(), Run):
-                    self._answer(answers, question)
-                answers.forget()
+                here = Stopped(self._trace.moment, path, _place(mine), call, diverged=self._diverged())
+                question = self._asked(here, met, hit, lambda: Answers(self._session, frame, lane))
         finally:
             leave(token)
         self._set_out(question, mine, path, lambda wanted: self._frames_of(wanted, frame, lane))
         if self._back is not None and call is not None and lane is not None:
             self._back.event(self._trace.moment, mine, lane)  # whoever comes back to a checkpoint has not met its call
         self._see_lines(frame)
+
+    def _asked(
+        self, here: Stopped, met: tuple[dict[int, str], dict[int, int]], hit: Hit | None, begun: Callable[[], Answers]
+    ) -> Run:
+        """Tells where the process stands, and answers what it is asked until it is sent on: that."""
+        faults, hits = met
+        self._tell(replace(here, hit=hit, passed=self._passed, faults=faults, hits=hits, obstacle=self._obstacle()))
+        self._passed = []
+        answers = begun()
+        while not isinstance(question := self._next(), Run):
+            if isinstance(question, Park):
+                self._park(question.near)
+                self._tell(replace(here, obstacle=self._obstacle()))
+                answers = begun()
+            else:
+                self._answer(answers, question)
+        answers.forget()
+        return question
 
     def _answer(self, answers: Answers, question: Question) -> None:
         """Answers; what runs code of the program's does so in a copy of this process, if there can be one."""
@@ -194,7 +212,7 @@ class Probe:
         if question.name not in RUNS_CODE:
             self._tell(answers.answer(question))
         elif self._checkpoints is None or not self._checkpoints.can_copy():
-            self._tell(msgspec.structs.replace(answers.answer(question), spoiled=True))
+            self._tell(replace(answers.answer(question), spoiled=True))
         else:
             ended = Answer(error=f"it took more than {EVALUATES} s, or ended its process")
             self._tell(self._checkpoints.aside(lambda: answers.answer(question), EVALUATES) or ended)

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from reenact.errors import TapeCorruptError
 from reenact.tape.event import Delta
+from reenact.tape.spliced import Spliced
 
 MAX_BASES = 16
 MAX_BASE_BYTES = 64 * 1024 * 1024
@@ -39,7 +40,7 @@ class Bodies:
     """
 
     def __init__(self) -> None:
-        self._bases: OrderedDict[int, bytes] = OrderedDict()
+        self._bases: OrderedDict[int, bytes | Spliced] = OrderedDict()
         self._sizes: dict[int, int] = {}
         self._tails: dict[int, int] = {}
         self._bytes = 0
@@ -52,38 +53,47 @@ class Bodies:
         body = bytes(body)  # of a subclass, whose methods need not be these
         best, prefix = -1, MIN_SHARED - 1
         for candidate in self._candidates(near):
-            shared = _shared_prefix(self._bases[candidate], body, prefix, self._tails.get(candidate, 0))
+            shared = _shared_prefix(self._base(candidate), body, prefix, self._tails.get(candidate, 0))
             if shared > prefix:
                 best, prefix = candidate, shared
                 if shared * 4 > len(body) * 3:
                     break
         delta = Delta(-1, 0, 0, body)
         if best >= 0:
-            suffix = _shared_suffix(self._bases[best], body, prefix, self._tails.get(best, 0))
+            base = self._base(best)
+            suffix = _shared_suffix(base, body, prefix, self._tails.get(best, 0))
             if secrets is not None and secrets.longest:
-                prefix, suffix = _around_secrets(self._bases[best], body, prefix, suffix, secrets)
+                prefix, suffix = _around_secrets(base, body, prefix, suffix, secrets)
             delta = Delta(best, prefix, suffix, body[prefix : len(body) - suffix])
             self._tails[event] = suffix
-            if best == near and (prefix + suffix) * 8 > len(self._bases[best]) * 7:
+            if best == near and (prefix + suffix) * 8 > len(base) * 7:
                 self._bases[best] = b""
         self._remember(event, body)
         return delta
 
     def restore(self, event: int, delta: Delta) -> bytes:
-        """The body that a delta stands for.
+        """The body that a delta stands for. For the rest, as `splice`."""
+        return bytes(self.splice(event, delta))
+
+    def splice(self, event: int, delta: Delta) -> Spliced:
+        """The same, and it has in common with the one that it builds on what is as it was there.
 
         Raises:
             TapeCorruptError: the delta points outside the body that it builds on.
         """
-        body = delta.middle
+        body = Spliced([delta.middle])
         if delta.base >= 0:
             base = self._bases.get(delta.base)
             if base is None or min(delta.prefix, delta.suffix) < 0 or delta.prefix + delta.suffix > len(base):
                 raise TapeCorruptError(f"event {event}: its body builds on bytes that are not on the tape")
-            view = memoryview(base)
-            body = b"".join((view[: delta.prefix], delta.middle, view[len(view) - delta.suffix :]))
+            base = base if isinstance(base, Spliced) else Spliced([base])
+            body = base.around(delta.prefix, delta.middle, delta.suffix)
         self._remember(event, body)
         return body
+
+    def _base(self, event: int) -> bytes:
+        base = self._bases[event] = bytes(self._bases[event])
+        return base
 
     def _candidates(self, near: int) -> Iterator[int]:
         if near in self._bases:
@@ -92,7 +102,7 @@ class Bodies:
             if event != near:
                 yield event
 
-    def _remember(self, event: int, body: bytes) -> None:
+    def _remember(self, event: int, body: bytes | Spliced) -> None:
         if len(body) < MIN_SHARED:
             return
         self._bases[event] = body

@@ -20,9 +20,10 @@ from reenact.tape import schema
 from reenact.tape import seal as seals
 from reenact.tape.allowance import Allowance
 from reenact.tape.branching import composed
-from reenact.tape.delta import MAX_BASE_BYTES, Bodies
+from reenact.tape.delta import Bodies
 from reenact.tape.journal import GENESIS, Piece, data_of, unfold, unpack, with_data
 from reenact.tape.seal import Seal
+from reenact.tape.spliced import Spliced
 
 AROUND = (ev.Kind.SLEEP, ev.Kind.CONNECT, ev.Kind.CLOSE)
 """What a lane may do around its side traffic, and be beside the run."""
@@ -32,7 +33,7 @@ RECORDING = "recording"
 
 OUTLINED_BYTES = 16 * 1024 * 1024
 """What an outline holds of one answer, and of one stream of output."""
-_KEPT = 64  # bodies that are there at once
+_KEPT = 64  # bodies that can be had at once
 _DEEPEST = 32  # processes that have started one another
 _DEEP = 16  # exceptions in exceptions: a recording keeps four
 _PATH = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})*")
@@ -182,9 +183,9 @@ class Recording(Struct):
     given: dict[int, ev.Giver] = field(default_factory=dict)
     inherited: int = 0
     _bodies: Bodies = field(default_factory=Bodies)
-    _restored: dict[int, bytes] = field(default_factory=dict)
-    _restored_bytes: int = 0
+    _restored: dict[int, Spliced] = field(default_factory=dict)
     _next_body: int = 0
+    _last_body: tuple[int, bytes] = (-1, b"")
     _processes: tuple[Recording, ...] | None = None
     _allowance: Allowance = field(default_factory=Allowance)
     _depth: int = 0
@@ -264,15 +265,16 @@ class Recording(Struct):
         """The body of an event's request. Cheap in tape order; each is built upon the ones before."""
         while self._next_body <= event.id:
             current = self.events[self._next_body]
-            self._restored[self._next_body] = self._bodies.restore(current.id, current.delta)
-            self._restored_bytes += len(self._restored[self._next_body])
+            self._restored[self._next_body] = self._bodies.splice(current.id, current.delta)
             self._next_body += 1
-            while len(self._restored) > _KEPT or (self._restored_bytes > MAX_BASE_BYTES and len(self._restored) > 1):
-                self._restored_bytes -= len(self._restored.pop(next(iter(self._restored))))
+            if len(self._restored) > _KEPT:  # pieces of what events hold anyway
+                del self._restored[next(iter(self._restored))]
         if event.id not in self._restored:
-            self._bodies, self._restored, self._restored_bytes, self._next_body = Bodies(), {}, 0, 0
+            self._bodies, self._restored, self._next_body = Bodies(), {}, 0
             return self.body(event)
-        return self._restored[event.id]
+        if self._last_body[0] != event.id:
+            self._last_body = event.id, bytes(self._restored[event.id])
+        return self._last_body[1]
 
 
 def read(path: Path, *, unsealed: bool = False, depth: int = 0) -> Recording:
