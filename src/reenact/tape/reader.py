@@ -47,7 +47,7 @@ class Event(Struct):
     """One call with what came back. `parts` are (tick, part); `body` is the request's, see `Recording.body`.
 
     `mark` is the number of the innermost agent or step that the program had marked there, -1 for none. `left_out` is
-    how many bytes of the answer an outline is without.
+    how many bytes of the answer an outline is without. `moved` are the states in which a tool left generators.
     """
 
     id: int
@@ -61,6 +61,7 @@ class Event(Struct):
     parts: list[tuple[int, ev.Part]] = field(default_factory=list)
     mark: int = -1
     left_out: int = 0
+    moved: dict[str, bytes] = field(default_factory=dict)
 
     @property
     def received(self) -> int:
@@ -619,6 +620,8 @@ class _Builder:
                     recording.events[event]
                 case ev.Given(event=event):
                     recording.given[recording.events[event].id] = ev.Giver(record.giver)
+                case ev.Moved(event=event):
+                    recording.events[event].moved[record.generator] = record.state
                 case ev.Unread(count=count) if count > 0:
                     del self._lanes[record.lane].draws[record.kind, record.place][-count:]
                 case ev.Wrote():
