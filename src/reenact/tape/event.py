@@ -502,6 +502,17 @@ class Moved(Record, frozen=True, array_like=True, tag=45):
     state: bytes
 
 
+class Stored(Record, frozen=True, array_like=True, tag=46):
+    """What the program has put into a store whose history is the tape: `store` says which, and how `data` is written.
+
+    "langgraph": one change of a checkpointer (`reenact.langgraph`), in msgpack, with values as LangGraph wrote them.
+    """
+
+    lane: int
+    store: str
+    data: bytes
+
+
 class Unread(Record, frozen=True, array_like=True, tag=33):
     """Of the draws of this lane so far, of a kind and at a place (`module:function`), the last `count` nobody has read.
 
@@ -561,4 +572,5 @@ AnyRecord = (
     | Sent
     | Given
     | Moved
+    | Stored
 )
