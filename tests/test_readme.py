@@ -29,6 +29,7 @@ PAGES = (
     "docs/normalizers.md",
     "docs/errors.md",
     "docs/marks.md",
+    "docs/tools.md",
     "ARCHITECTURE.md",
     "SECURITY.md",
 )

@@ -241,6 +241,25 @@ def test_a_condition_holds_both_ways(plain: Desk) -> None:
         assert said.count("1000 in the end\n") == 1
 
 
+def test_what_the_program_writes_is_told_forward_and_not_back(plain: Desk) -> None:
+    def written(editor: Editor) -> list[tuple[str, str]]:
+        bodies = [one["body"] for one in editor.log if one.get("event") == "output"]
+        return [(one["category"], one["output"]) for one in bodies if one["category"] != "console"]
+
+    with plain.at_entry() as editor:
+        plain.stops_at(editor, line("   check(n)"), condition="n in (1, 2)")
+        moved(editor, "continue")
+        assert written(editor) == [("stdout", "fetched 0\nfetched 1\n")]
+        moved(editor, "continue")
+        moved(editor, "reverseContinue")
+        assert written(editor)[1:] == [("stdout", "fetched 2\n")]
+        assert "fetched 1" in editor.ask("evaluate", expression="output", context="repl")["result"]
+        assert "fetched 2" not in editor.ask("evaluate", expression="output", context="repl")["result"]
+        assert "fetched" not in editor.ask("evaluate", expression="j end", context="repl")["result"]
+        editor.event("stopped")
+        assert "".join(text for _, text in written(editor)[2:]).count("fetched") == 5
+
+
 def test_a_breakpoint_moves_to_the_next_line_with_code(plain: Desk) -> None:
     with plain.launched() as editor:
         found = plain.stops_at(editor, 1, line("import sys") + 1, 10_000)

@@ -231,3 +231,109 @@ def test_the_agent_that_has_changed_is_told_of(tmp_path: Path) -> None:
     told = " ".join(done.stdout.split())
     assert "the replay has left its tape (it asked something else)" in told
     assert f"reenact verify {bench.store.ids()[0]}" in told
+
+
+WRITES = """
+import sys
+def work(n):
+    print("working on", n)
+    print(f"\\x1b[31mred {n}", file=sys.stderr)
+    return n
+
+for n in range(3):
+    work(n)
+for n in range(3000):
+    print("line", n)
+print("é" * 200, "without an end", end="")
+"""
+
+
+@pytest.fixture(scope="module")
+def writing(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    """A program that writes."""
+    bench = Bench(tmp_path_factory.mktemp("writing"))
+    bench.record(WRITES)
+    return Desk(bench.folder)
+
+
+def _pieces(told: dict[str, Any]) -> list[tuple[str, str]]:
+    wrote = told["result"].get("wrote", told["result"])
+    return [(piece["stream"], piece["text"]) for piece in wrote["pieces"]]
+
+
+def test_what_the_program_has_written_since_is_told_at_each_stop(writing: Desk) -> None:
+    commands = (
+        "b work",
+        "c",
+        "c",
+        "output",
+        "c",
+        "output",
+        "rc",
+        "output",
+        "n",
+        "n",
+        "output",
+        "j end",
+        "output",
+        "output all",
+    )
+    told = answers(writing, *commands)
+    one, two = ([("stdout", f"working on {n}\n"), ("stderr", f"\x1b[31mred {n}\n")] for n in (0, 1))
+    assert [_pieces(each) for each in told[1:11]] == [
+        [],
+        one,
+        one,
+        two,
+        one + two,
+        [],
+        one,
+        two[:1],
+        two[1:],
+        one + two,
+    ]
+    rest = [("stdout", "working on 2\n"), ("stderr", "\x1b[31mred 2\n")]
+    every = "".join(f"line {n}\n" for n in range(3000)) + "é" * 200 + " without an end"
+    at_stop, asked, all_of_it = (each["result"].get("wrote", each["result"]) for each in told[11:])
+    assert at_stop["pieces"] == [{"stream": "stdout", "text": every[-2000:]}]
+    assert at_stop["left_out"] == sum(len(text) for _, text in rest) + len(every) - 2000
+    assert asked["pieces"][-1]["text"] == every[-20_000:]
+    assert _pieces({"result": all_of_it}) == [*one, *two, *rest, ("stdout", every)]
+    assert all_of_it["left_out"] == 0
+
+
+def test_what_the_program_writes_is_marked_and_has_no_escapes(writing: Desk) -> None:
+    done = writing.reenact(
+        "debug", "last", *(part for word in ("b work", "c", "c", "j end", "output") for part in ("-e", word))
+    )
+    assert done.returncode == 0, done.stderr
+    first, _, later = done.stdout.partition("> j end\n")
+    assert "> c\n  stdout │ working on 0\n  stderr │ \\x1b[31mred 0\nBreakpoint 1\n" in first
+    at_stop, _, asked = later.partition("> output\n")
+    assert at_stop.startswith("  … and more before this: `output` shows it\n  stdout │ line 2989\n")
+    assert at_stop.count("│") == 12
+    assert asked.startswith("  … and ")
+    assert " letters before this: `output all` shows them\n" in asked
+    assert "\x1b" not in done.stdout
+    assert asked.endswith(f"  stdout │ {'é' * 200} without an end\n")
+
+
+def test_the_end_has_all_that_the_process_has_written_and_no_more(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    program = """
+        import atexit, threading
+        atexit.register(print, "at exit")
+        print("one", flush=True)
+        thread = threading.Thread(target=print, args=("in a thread",))
+        thread.start(); thread.join()
+        raise ValueError(3)
+    """
+    run = bench.record(program)
+    (told,) = answers(Desk(tmp_path), "j end")
+    for stream, data in ((1, run.stdout), (2, run.stderr)):
+        name = "stdout" if stream == 1 else "stderr"
+        found = [line for one, text in _pieces(told) if one == name for line in text.splitlines()]
+        assert sorted(found) == sorted(data.decode().splitlines())
+    (tmp_path / "agent.py").write_text("print('one', flush=True)")
+    (told,) = answers(Desk(tmp_path), "j end")
+    assert _pieces(told) == [("stdout", "one\n")]

@@ -79,6 +79,8 @@ each: dict[type[ev.Record], st.SearchStrategy[ev.AnyRecord]] = {
     ),
     ev.Sent: st.builds(ev.Sent, small, st.text(max_size=9), bodies),
     ev.Given: st.builds(ev.Given, small, st.integers(1, 3)),
+    ev.Moved: st.builds(ev.Moved, small, st.text(max_size=9), st.binary(max_size=20)),
+    ev.Stored: st.builds(ev.Stored, small, st.text(max_size=9), st.binary(max_size=40)),
     ev.Unread: st.builds(ev.Unread, small, small, st.text(max_size=9), small),
     ev.Content: st.builds(ev.Content, st.binary(max_size=9), st.binary(max_size=20)),
     ev.Aside: st.builds(ev.Aside, small, small, st.text(max_size=9)),

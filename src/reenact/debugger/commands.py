@@ -7,7 +7,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from msgspec.structs import replace
+
 from reenact.debugger.breakpoints import AtStep, Breakpoint, Exceptions, Expression, Function, Line, Tool
+from reenact.debugger.output import Piece, Written
 from reenact.debugger.results import (
     Brief,
     Found,
@@ -26,6 +29,7 @@ from reenact.debugger.results import (
     Value,
     Variables,
     Whole,
+    Wrote,
 )
 from reenact.debugger.session import Debugger, Stop, Why
 from reenact.debugger.source import lines_of
@@ -39,6 +43,8 @@ _PLACE: Final = re.compile(r"(?:(?P<file>.+):)?(?P<line>[0-9]{1,7})")
 _AROUND: Final = 5
 _NEAR: Final = 7  # steps around the present one that are listed
 _SHORT: Final = 200
+_AT_STOP: Final = 2_000  # letters of what the program has written
+_ASKED: Final = 20_000  # the same, of all it has written by now
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +78,12 @@ def _command(
 
 
 class Commands:
-    """The commands of one debugger."""
+    """The commands of one debugger. `quiet`: motions do not tell what the program has written."""
 
-    def __init__(self, debugger: Debugger) -> None:
+    def __init__(self, debugger: Debugger, *, quiet: bool = False) -> None:
         self.debugger = debugger
+        self._quiet = quiet
+        self._written: Written = {}
         self._again = ""
         self._listed = 0
 
@@ -97,7 +105,10 @@ class Commands:
         self._again = line if command.repeats else ""
         if "list" not in command.names:
             self._listed = 0
-        return command.run(self, rest.strip())
+        result = command.run(self, rest.strip())
+        if isinstance(result, Moved | Found) and result.stop is not None and not self._quiet:
+            return replace(result, wrote=self._since())
+        return result
 
     def _evaluated(self, line: str) -> Result:
         """What is no command may be an expression."""
@@ -341,6 +352,16 @@ class Commands:
         """Show the variables of the function that is selected."""
         return Variables(self._frame().function, self.debugger.variables())
 
+    @_command("output", "Look", "[all]")
+    def output(self, rest: str) -> Result:
+        """Show what the program has written up to here, to stdout and stderr; the end of it, or `all`.
+
+        Each stop shows what has come since the one before. It is as the tape has it: when the replay has left its
+        tape, the program of today may write something else.
+        """
+        pieces = list(self.debugger.output.between({}, self.debugger.written))
+        return _wrote(pieces, None if rest == "all" else _ASKED)
+
     @_command("lanes", "Look")
     def lanes(self, _rest: str) -> Result:
         """List the lanes: main, tasks and threads, and what each waits for."""
@@ -384,6 +405,11 @@ class Commands:
         return Steps([brief(step) for step in shown], here, len(steps))
 
     # How it is done
+
+    def _since(self) -> Wrote:
+        """What the program has written since this was asked last; nothing, where that lies ahead."""
+        before, self._written = self._written, self.debugger.written
+        return _wrote(list(self.debugger.output.between(before, self._written)), _AT_STOP)
 
     def _times(self, rest: str, motion: Callable[[], Stop]) -> Result:
         stop = motion()
@@ -474,6 +500,18 @@ def groups() -> Iterator[tuple[str, list[Command]]]:
     """All commands, in groups."""
     for group in dict.fromkeys(one.group for one in _ALL):
         yield group, [one for one in _ALL if one.group == group]
+
+
+def _wrote(pieces: list[Piece], most: int | None) -> Wrote:
+    """The last of them, so many letters; None for all."""
+    if most is None:
+        return Wrote(pieces)
+    kept: list[Piece] = []
+    for one in reversed(pieces):
+        if most > 0:
+            kept.insert(0, Piece(one.stream, one.text[-most:]))
+        most -= len(one.text)
+    return Wrote(kept, max(-most, 0))
 
 
 def _wanted(rest: str, example: str) -> str:

@@ -5,17 +5,29 @@ from __future__ import annotations
 import msgspec
 
 from reenact.debugger.course import Told
+from reenact.debugger.output import Piece
 from reenact.debugger.session import Position, Stop
 from reenact.probe.answers import Frame, Strand
 from reenact.probe.state import Variable
 from reenact.probe.values import Shown
 
 
+class Wrote(msgspec.Struct, frozen=True, tag="output"):
+    """What the program has written; `left_out` is how many characters it wrote before that."""
+
+    pieces: list[Piece] = []
+    left_out: int = 0
+
+
 class Moved(msgspec.Struct, frozen=True, tag="moved"):
-    """A motion has come to its end. `asked` is the expression whose change it looked for, or came to."""
+    """A motion has come to its end. `asked` is the expression whose change it looked for, or came to.
+
+    `wrote` is what the program has written since the stop before, where the motion has gone forward.
+    """
 
     stop: Stop
     asked: str = ""
+    wrote: Wrote = Wrote()
 
 
 class Found(msgspec.Struct, frozen=True, tag="found"):
@@ -24,6 +36,7 @@ class Found(msgspec.Struct, frozen=True, tag="found"):
     text: str
     told: Told | None
     stop: Stop | None = None
+    wrote: Wrote = Wrote()
 
 
 class Stack(msgspec.Struct, frozen=True, tag="stack"):
@@ -137,5 +150,19 @@ class Over(msgspec.Struct, frozen=True, tag="over"):
 
 
 Result = (
-    Moved | Found | Stack | Value | Whole | Variables | Points | Lanes | Steps | Listing | Info | Help | Said | Over
+    Moved
+    | Found
+    | Wrote
+    | Stack
+    | Value
+    | Whole
+    | Variables
+    | Points
+    | Lanes
+    | Steps
+    | Listing
+    | Info
+    | Help
+    | Said
+    | Over
 )

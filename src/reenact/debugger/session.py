@@ -23,6 +23,7 @@ from reenact.debugger.breakpoints import (
     check_expression,
 )
 from reenact.debugger.course import Course, Told
+from reenact.debugger.output import Output, Written
 from reenact.debugger.process import GoneError
 from reenact.debugger.source import stop_at
 from reenact.debugger.timeline import Timeline
@@ -109,6 +110,7 @@ class Debugger:
     def __init__(self, recording: Recording, settings: Settings | None = None) -> None:
         self.course = Course(recording)
         self.breakpoints = Breakpoints()
+        self.output = Output(recording)
         self._interrupted = False
         self.busy = False
         self._lane = ""
@@ -369,6 +371,15 @@ class Debugger:
     def past(self) -> Sequence[Call]:
         """The calls that have begun by now, in their order."""
         return self._timeline.past
+
+    @property
+    def written(self) -> Written:
+        """How much the program has written by now, see `output`."""
+        told = self._timeline.told
+        if isinstance(told, Ended):
+            return told.written
+        written: Written = self.ask("written", kind=Written)
+        return written
 
     def ask(self, name: str, *args: Any, kind: Any) -> Any:
         """What the process of the present answers to a question of `probe.answers`, as a `kind`.

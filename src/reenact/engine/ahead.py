@@ -56,7 +56,10 @@ class Ahead(Given):
         if self._call is not None:
             self._frontier().wait()
             self._ask(self._call)
-        return super().pull(perform) if self.served is not None else Crossing.pull(self, perform)
+        if self.served is None:
+            return Crossing.pull(self, perform)
+        self._move(self.served)
+        return super().pull(perform)
 
     async def apull(self, perform: Callable[[], Awaitable[Answer]], *, ends: bool = False) -> Answer:
         """As `pull`, suspending the calling task instead."""
@@ -64,8 +67,13 @@ class Ahead(Given):
             await self._frontier().come()
             self._ask(self._call)
         if self.served is not None:
+            self._move(self.served)
             return await super().apull(perform, ends=ends)
         return await Crossing.apull(self, perform, ends=ends)
+
+    def _move(self, served: Event) -> None:
+        if self.moves is not None:
+            self.moves.again(served)
 
     def _ask(self, call: Call) -> None:
         self._call = None
@@ -100,5 +108,7 @@ def _served(lane: Lane, call: Call, found: Event | OSError | None) -> Event | No
         return None
     if isinstance(found, Event):
         came = [part for _, part in found.parts if part.kind in _CAME]
-        return unseen(lane, call.name, [(IN_TURN, part) for part in came])
+        served = unseen(lane, call.name, [(IN_TURN, part) for part in came])
+        served.moved = found.moved
+        return served
     return unseen(lane, call.name, [(IN_TURN, Part(-1, PartKind.FAILURE, 0, b"", encode(found)))])

@@ -19,6 +19,7 @@ from reenact.engine.failure import encode
 from reenact.engine.frontier import Frontier
 from reenact.engine.gate import Gate, gate_of
 from reenact.engine.lane import _LANE, MUTED, Lane, get_lane
+from reenact.engine.moved import Moves
 from reenact.engine.order import PATIENCE, Order, Strand
 from reenact.engine.session import Session
 from reenact.errors import DivergenceError
@@ -54,7 +55,7 @@ _LOST = Failed(
 class Crossing:
     """An event under way. `served` is the tape's event when the tape answers."""
 
-    __slots__ = ("_due", "_lane", "_parts", "_session", "closed", "event", "kind", "revive", "served")
+    __slots__ = ("_due", "_lane", "_parts", "_session", "closed", "event", "kind", "moves", "revive", "served")
     step = 0  # of the run, which begins with it: a branch counts them
 
     def __init__(
@@ -65,6 +66,7 @@ class Crossing:
         self.revive = revive
         self._parts = 0
         self._due = 0
+        self.moves: Moves | None = None
         self.kind = kind
         self.event = event
         self.served = served
@@ -307,6 +309,8 @@ class Crossing:
         self._parts += 1
         self._session.now = part.at
         self._session.boundary.compared += len(part.data)
+        if self.moves is not None and self.served is not None and part.kind in LAST:
+            self.moves.again(self.served)
         if self._session.recording:
             self._keep(PartKind(part.kind), part.data, part.failed)
         self.closed = part.kind in LAST
@@ -400,6 +404,8 @@ class Crossing:
         if self.event < 0 or self.closed:
             return
         session = self._session
+        if self.moves is not None and kind in LAST:
+            self.moves.keep(self.event)
         at = session.elapsed()
         session.keep(Part(self.event, kind, at, data, failed), len(data))
         if kind is _CHUNK:

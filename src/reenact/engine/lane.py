@@ -98,6 +98,7 @@ class Lane:
         "path",
         "scope",
         "session",
+        "stored",
     )
 
     def __init__(self, session: Session | None, path: str, index: int, name: str, origin: Place | None = None) -> None:
@@ -113,6 +114,7 @@ class Lane:
         self.events = 0
         self.last_http = -1
         self.current = -1
+        self.stored = 0
         self.drawn = Drawn(self)
         self.out: list[tuple[int, bytes]] = []
         self.scope: Scope | None = None

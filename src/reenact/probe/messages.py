@@ -158,7 +158,10 @@ class Stopped(msgspec.Struct, frozen=True, tag="stopped"):
 
 
 class Ended(msgspec.Struct, frozen=True, tag="ended"):
-    """The program has come to its end. `divergences`: where it left its tape. For the rest, as `Stopped`."""
+    """The program has come to its end. `divergences`: where it left its tape. For the rest, as `Stopped`.
+
+    `written` is how many bytes each lane has written, by its path and the number of the stream.
+    """
 
     moment: Moment
     hit: Hit | None = None
@@ -167,6 +170,7 @@ class Ended(msgspec.Struct, frozen=True, tag="ended"):
     hits: dict[int, int] = {}
     divergences: list[Divergence] = []
     diverged: str = ""
+    written: dict[str, dict[int, int]] = {}
 
 
 class Hold(msgspec.Struct, frozen=True, tag="hold"):

@@ -59,8 +59,8 @@ class Probe:
         self._trace.end()
         hit = self._back.found(None, None) if self._back is not None else None
         with contextlib.suppress(OSError):
-            divergences = self._session.divergences
-            self._link.send(Ended(self._trace.moment, hit, self._passed, *self._met, divergences, self._diverged()))
+            found, written = self._session.divergences, self._session.boundary.written()
+            self._link.send(Ended(self._trace.moment, hit, self._passed, *self._met, found, self._diverged(), written))
 
     # What the session tells
 

@@ -25,6 +25,7 @@ from reenact.debugger.results import (
     Value,
     Variables,
     Whole,
+    Wrote,
 )
 from reenact.debugger.session import Position, Stop, Why
 from reenact.debugger.source import lines_of
@@ -39,6 +40,8 @@ from reenact.trajectory.sought import Grade
 _AROUND: Final = 2  # lines of source on either side, where one has come to another function
 _NAME: Final = 24  # columns that names are lined up to
 _USAGE: Final = 28  # columns of a command's names
+_ROWS: Final = 12  # of what the program has written, at a stop
+_ALL: Final = 1_000_000  # columns
 _BESIDE: Final = 30  # letters on either side of what was found
 _TRY: Final = (
     ("s n o c", "go on: step into, next line, out of the function, continue"),
@@ -86,8 +89,13 @@ class View:
     def told(self, result: Result) -> Iterator[str]:  # noqa: C901, PLR0912  one arm for each sort
         """A result, line by line."""
         match result:
-            case Moved(stop, asked):
+            case Moved(stop, asked, wrote):
+                yield from self._wrote(wrote, _ROWS)
                 yield from self._stop(stop, asked)
+            case Wrote():
+                yield from self._wrote(result)
+                if not result.pieces:
+                    yield self._paint.dim("  it has written nothing up to here")
             case Found():
                 yield from self._found(result)
             case Stack():
@@ -204,6 +212,7 @@ class View:
         if found.told is None or found.stop is None:
             yield f"  no request of the run tells a model {plain(found.text)!r}"
             return
+        yield from self._wrote(found.wrote, _ROWS)
         told, match = found.told, found.told.match
         whose = f" of {plain(told.name)}" if told.name and told.source != "prompt" else ""
         form = f", written otherwise ({', '.join(match.forms)})" if match.grade is not Grade.EXACT else ""
@@ -215,6 +224,18 @@ class View:
         yield from self._stop(found.stop)
 
     # Looking
+
+    def _wrote(self, wrote: Wrote, most: int = 0) -> Iterator[str]:
+        """What the program has written, each line with its stream before it; the last `most` of them, 0 for all."""
+        rows = [(one.stream, line) for one in wrote.pieces for line in one.text.removesuffix("\n").split("\n")]
+        shown = rows[-most:]
+        if most and (wrote.left_out or len(rows) > most):
+            yield self._paint.dim("  … and more before this: `output` shows it")
+        elif wrote.left_out:
+            yield self._paint.dim(f"  … and {counted(wrote.left_out, 'letter')} before this: `output all` shows them")
+        for stream, line in shown:
+            paint = self._paint.warn if stream == "stderr" else self._paint.dim
+            yield f"  {paint(f'{stream} │')} {clip(plain(line), self._width - 11 if most else _ALL)}".rstrip()
 
     def _stack(self, stack: Stack) -> Iterator[str]:
         hidden = 0

@@ -27,6 +27,7 @@ from reenact.seams.system import (
     descriptors,
     entropy,
     files,
+    generators,
     joining,
     listings,
     loop_children,
@@ -98,6 +99,7 @@ class Installed:
         """Meets the interpreter now and each library as it comes."""
         clock.install(self._patches)
         entropy.install(self._patches)
+        generators.install(self._patches)
         output.install(self._patches)
         blocking.install(self._patches)
         threads.install(self._patches)

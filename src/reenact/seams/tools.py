@@ -18,8 +18,10 @@ from reenact.engine import failure, values
 from reenact.engine.call import Call
 from reenact.engine.crossing import Answer, Crossing
 from reenact.engine.lane import Lane, current, muted
+from reenact.engine.moved import Moves
 from reenact.errors import UsageError
 from reenact.seams.patch import Patches
+from reenact.seams.system import generators
 from reenact.tape.event import Failed, Kind, PartKind
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -121,7 +123,10 @@ class _Boundary:
             return values.encode(self._named, args[self._of_class :], kwargs)
 
     def _begin(self, lane: Lane, given: str) -> Crossing:
-        return Crossing.begin(lane, Call(Kind.TOOL, self._path, (), given.encode()), self._revive)
+        crossing = Crossing.begin(lane, Call(Kind.TOOL, self._path, (), given.encode()), self._revive)
+        if lane.session is not None:
+            crossing.moves = Moves(lane.session, generators)
+        return crossing
 
     def _answer(self, lane: Lane, result: Any, before: str, after: str) -> Answer:
         if before != after and lane.session is not None:

@@ -123,8 +123,8 @@ class _Forked:
                 return lane in self._lanes
             case ev.Changed(event=event):
                 return event in self._begun
-            case ev.Given(event=event):
-                return self._stays(event) and event not in self._edits
+            case ev.Given(event=event) | ev.Moved(event=event):
+                return self._stays(event) and (isinstance(record, ev.Moved) or event not in self._edits)
             case _:
                 return not self._over or isinstance(record, _OF_FILES)
 

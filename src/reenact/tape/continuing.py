@@ -99,7 +99,7 @@ class _Continued:
                 continue
             if isinstance(record, ev.Began | ev.Sent):
                 yield from self._asked(record)
-            elif isinstance(record, ev.Part | ev.Changed | ev.Child | ev.Given):
+            elif isinstance(record, ev.Part | ev.Changed | ev.Child | ev.Given | ev.Moved):
                 if record.event in self._numbers and record.event not in self._anew:
                     yield msgspec.structs.replace(record, event=self._numbers[record.event])
             elif isinstance(record, ev.Signal) and record.event in self._numbers:

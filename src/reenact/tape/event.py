@@ -489,6 +489,30 @@ class Given(Record, frozen=True, array_like=True, tag=41):
     giver: int
 
 
+class Moved(Record, frozen=True, array_like=True, tag=45):
+    """What the tool of this event, whose outcome comes next, made of a generator: the state in which it left it.
+
+    `generator` is "random" (the one of that module), "numpy.random" (the one of that), or of one that the program made
+    the lane, the place (`module:function`) and how many were made there before. A state is 625 unsigned 32-bit numbers,
+    little-endian, and a float where the next one of `gauss` is there; of numpy it is JSON, as `get_state` gives it.
+    """
+
+    event: int
+    generator: str
+    state: bytes
+
+
+class Stored(Record, frozen=True, array_like=True, tag=46):
+    """What the program has put into a store whose history is the tape: `store` says which, and how `data` is written.
+
+    "langgraph": one change of a checkpointer (`reenact.langgraph`), in msgpack, with values as LangGraph wrote them.
+    """
+
+    lane: int
+    store: str
+    data: bytes
+
+
 class Unread(Record, frozen=True, array_like=True, tag=33):
     """Of the draws of this lane so far, of a kind and at a place (`module:function`), the last `count` nobody has read.
 
@@ -547,4 +571,6 @@ AnyRecord = (
     | Unread
     | Sent
     | Given
+    | Moved
+    | Stored
 )

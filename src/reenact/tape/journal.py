@@ -24,6 +24,7 @@ from reenact.tape.event import (
     Part,
     SiteNamed,
     Slice,
+    Stored,
     Wrote,
 )
 
@@ -248,7 +249,7 @@ def data_of(record: AnyRecord) -> bytes:
     match record:
         case Began(body=body):
             return body.middle
-        case Part(data=data) | Wrote(data=data) | Content(data=data):
+        case Part(data=data) | Wrote(data=data) | Content(data=data) | Stored(data=data):
             return data
         case _:
             return b""
@@ -293,8 +294,8 @@ def weight(record: AnyRecord) -> int:
     match record:
         case Began(body=body, head=head):
             return len(body.middle) + len(head) + 64
-        case Part(data=data) | Wrote(data=data) | Kin(data=data) | Content(data=data) | Slice(data=data):
-            return len(data) + 32
+        case Part() | Wrote() | Kin() | Content() | Slice() | Stored():
+            return len(record.data) + 32
         case Draws(draws=draws):
             return sum(16 * len(values) for _, _, values in draws)
         case _:

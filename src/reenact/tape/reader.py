@@ -48,7 +48,7 @@ class Event(Struct):
     """One call with what came back. `parts` are (tick, part); `body` is the request's, see `Recording.body`.
 
     `mark` is the number of the innermost agent or step that the program had marked there, -1 for none. `left_out` is
-    how many bytes of the answer an outline is without.
+    how many bytes of the answer an outline is without. `moved` are the states in which a tool left generators.
     """
 
     id: int
@@ -62,6 +62,7 @@ class Event(Struct):
     parts: list[tuple[int, ev.Part]] = field(default_factory=list)
     mark: int = -1
     left_out: int = 0
+    moved: dict[str, bytes] = field(default_factory=dict)
 
     @property
     def received(self) -> int:
@@ -113,7 +114,8 @@ class LaneLog(Struct):
     `beside` the run did nothing but side traffic; `times` are the ticks at which it had slept or waited long enough.
     `left_out` is how many bytes of what it wrote an outline is without.
     `marks` are those that the program made there, in order, with their place, but for the ends of agents and steps;
-    `mark` is the one that its next event is in. `index` stands for the lane in the journal.
+    `mark` is the one that its next event is in. `index` stands for the lane in the journal. `stored` counts what it put
+    into stores.
     """
 
     path: str
@@ -131,6 +133,7 @@ class LaneLog(Struct):
     mark: int = -1
     index: int = -1
     left_out: int = 0
+    stored: int = 0
 
 
 class Recording(Struct):
@@ -139,6 +142,7 @@ class Recording(Struct):
     `session` and `tags` are what the program said of itself while it ran; those that it began with are in the manifest.
     `joined` are the Pythons that record themselves, by the event that started them; `ends` are their exit
     statuses, by lane. `seal` is that of a closed tape.
+    `stored` is what the program put into stores, in order, but for an outline, which has none of it.
     `placeholders` stand for secrets; `lost` counts contents that were redacted in what came from outside.
     `kin` are the journals of the processes that it has started, by the paths of their main lanes, see `processes`.
     `branch` says where a run was forked from; the first `inherited` of its events are its parent's. In it, `sent` is
@@ -180,6 +184,7 @@ class Recording(Struct):
     seal: Seal | None = None
     branch: ev.Branch | None = None
     sent: list[ev.Sent] = field(default_factory=list)
+    stored: list[ev.Stored] = field(default_factory=list)
     given: dict[int, ev.Giver] = field(default_factory=dict)
     inherited: int = 0
     _bodies: Bodies = field(default_factory=Bodies)
@@ -621,6 +626,12 @@ class _Builder:
                     recording.events[event]
                 case ev.Given(event=event):
                     recording.given[recording.events[event].id] = ev.Giver(record.giver)
+                case ev.Moved(event=event):
+                    recording.events[event].moved[record.generator] = record.state
+                case ev.Stored():
+                    self._lanes[record.lane].stored += 1
+                    if self._most is None:
+                        recording.stored.append(record)
                 case ev.Unread(count=count) if count > 0:
                     del self._lanes[record.lane].draws[record.kind, record.place][-count:]
                 case ev.Wrote():

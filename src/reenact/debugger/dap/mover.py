@@ -10,12 +10,13 @@ from typing import Final, NamedTuple, Protocol
 from reenact import _real
 from reenact.debugger.dap import arguments, bodies
 from reenact.debugger.dap.breaks import Breaks
-from reenact.debugger.dap.console import Console, Written, facts
+from reenact.debugger.dap.console import Console, facts
 from reenact.debugger.dap.server import RefusedError
 from reenact.debugger.dap.sources import Sources
 from reenact.debugger.dap.standing import At, Standing
 from reenact.debugger.dap.targets import Motion, Targets
 from reenact.debugger.dap.words import Say, Words
+from reenact.debugger.output import Written
 from reenact.debugger.session import Debugger, Stop, Why
 from reenact.launch import manifest as manifests
 from reenact.launch.settings import Settings
@@ -253,10 +254,9 @@ class Mover:
         """The steps that have begun since, and what was written."""
         for line in self._console.passed(self.debugger.past[before:]):
             self._say(line)
-        ended = self.debugger.position.ended
-        written = self._console.all_written() if ended else self.debugger.ask("written", kind=Written)
-        for stream, text in self._console.written(self._written, written):
-            self._editor.say("output", bodies.Output(category=stream, output=text))
+        written = self.debugger.written
+        for piece in self.debugger.output.between(self._written, written):
+            self._editor.say("output", bodies.Output(category=piece.stream, output=piece.text))
         self._written = written
 
     def _terminate(self) -> None:

@@ -21,7 +21,7 @@ class Words:
 
     def __init__(self, debugger: Debugger, say: Say) -> None:
         self._debugger = debugger
-        self._commands = Commands(debugger)
+        self._commands = Commands(debugger, quiet=True)
         self._say = say(debugger.course)
 
     def is_one(self, text: str, at: At | None) -> bool:
