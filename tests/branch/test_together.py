@@ -78,6 +78,7 @@ def printed(run: Run) -> str:
     return b"".join(run.tape.wrote.values()).decode()
 
 
+@pytest.mark.usefixtures("namespaces")
 def test_the_steps_before_are_served_once(bench: Bench) -> None:
     """A list is at the same address in copies of one process; in processes of their own it is not."""
     with ModelServer(Counting()) as server:
@@ -96,6 +97,7 @@ def test_the_steps_before_are_served_once(bench: Bench) -> None:
     assert parent.read_bytes() == before
 
 
+@pytest.mark.usefixtures("namespaces")
 def test_each_branch_draws_for_itself(bench: Bench) -> None:
     with ModelServer(Counting()) as server:
         bench.record(DRAWING, env=settings(server))
@@ -107,6 +109,7 @@ def test_each_branch_draws_for_itself(bench: Bench) -> None:
     assert len(set(state)) == 1, "the generator that the run had seeded goes on from the state that it was in"
 
 
+@pytest.mark.usefixtures("namespaces")
 def test_each_branch_has_files_of_its_own(bench: Bench) -> None:
     (bench.folder / "gone").write_text("there")
     (bench.folder / "lines").write_text("a\nb\nc\n")
@@ -135,6 +138,7 @@ def test_each_branch_has_files_of_its_own(bench: Bench) -> None:
     assert (bench.folder / "gone").exists()
 
 
+@pytest.mark.usefixtures("namespaces")
 def test_tasks_of_a_loop_go_on_in_each(bench: Bench) -> None:
     with ModelServer(Counting()) as server:
         bench.record(SEVERAL, env=settings(server))
@@ -143,18 +147,36 @@ def test_tasks_of_a_loop_go_on_in_each(bench: Bench) -> None:
     assert all(printed(run).count("answer") == 24 for run in runs_of(bench, found))
 
 
-@pytest.mark.parametrize("why", ["threads", "files"])
-def test_where_there_can_be_no_copy_each_begins_by_itself(bench: Bench, why: str) -> None:
-    if why == "files":
-        bench = Bench(bench.folder, sealed=True)
-    words = {"threads": "it has more than one thread", "files": "its files are closed in Python"}[why]
+def _with(code: str) -> str:
+    return CHAT.format(steps=2).replace("history = []", f"history = []; {code}")
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        (THREADS, "it has more than one thread"),
+        (_with("kept = open('kept', 'w'); os.unlink('kept')"), "it has a file open that is not where it was any more"),
+        (_with("kept = open('kept', 'w'); os.dup(kept.fileno())"), "open under two numbers that go on together"),
+        (_with("kept = os.pipe()"), "which its copies would share"),
+    ],
+    ids=["threads", "deleted", "twice", "pipe"],
+)
+@pytest.mark.usefixtures("namespaces")
+def test_where_there_can_be_no_copy_each_begins_by_itself(bench: Bench, program: str, words: str) -> None:
     with ModelServer(Counting()) as server:
-        bench.record(THREADS if why == "threads" else CHAT.format(steps=2), env=settings(server))
+        bench.record(program, env=settings(server))
         found = outcomes(fork(bench, "last@2", "--n", "2", "--json", server=server))
-        told = fork(bench, "last@2", "--n", "2", server=server)
-    assert all(one["alone"].startswith(words) for one in found), found
+    assert all(words in one["alone"] for one in found), found
     assert len([*runs_of(bench, found)]) == 2
-    assert f"the steps before were served 2 times, each branch by itself: {words}" in told.stdout.decode()
+
+
+def test_files_that_are_closed_in_python_are_no_copys(sealed: Bench) -> None:
+    with ModelServer(Counting()) as server:
+        sealed.record(CHAT.format(steps=2), env=settings(server))
+        told = fork(sealed, "last@2", "--n", "2", server=server)
+    assert told.status == 0, told.stderr
+    words = "the steps before were served 2 times, each branch by itself: its files are closed in Python"
+    assert words in told.stdout.decode()
 
 
 def test_a_program_that_does_something_else_by_now_has_no_branches(bench: Bench, tmp_path: Path) -> None:
@@ -171,6 +193,7 @@ def test_a_program_that_does_something_else_by_now_has_no_branches(bench: Bench,
     assert not [*(tmp_path / "temporary").iterdir()]
 
 
+@pytest.mark.usefixtures("namespaces")
 def test_what_the_steps_before_showed_of_secrets_is_in_no_branch(bench: Bench) -> None:
     program = CHAT.format(steps=3).replace(
         "history = []", 'history = []; os.environ["LATE_API_KEY"] = "".join(["vF83kd", "-0aQmpwx7Zq1LrT5"])'
@@ -201,6 +224,7 @@ class _Waiting:
         return Say("fair")
 
 
+@pytest.mark.usefixtures("namespaces")
 def test_where_the_standing_process_is_killed_the_others_begin_by_themselves(bench: Bench) -> None:
     model = _Waiting()
     with ModelServer(model) as server:
@@ -221,6 +245,7 @@ def test_where_the_standing_process_is_killed_the_others_begin_by_themselves(ben
     assert len([*runs_of(bench, found)]) == 6
 
 
+@pytest.mark.usefixtures("namespaces")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_leaves_nothing_behind(bench: Bench, tmp_path: Path, number: signal.Signals) -> None:
     model, temporary = _Waiting(), _empty(tmp_path)
