@@ -20,6 +20,8 @@ class Scale:
     replays: tuple[int, ...]
     replay_times: int
     forked: int  # steps of a run
+    forked_at_once: int
+    forks: int  # from a checkpoint
     branches: int
     tapes: tuple[int, ...]
     starts: int
@@ -40,6 +42,8 @@ FULL = Scale(
     replays=(50, 200),
     replay_times=6,
     forked=200,
+    forked_at_once=8,
+    forks=20,
     branches=100,
     tapes=(10, 50, 200, 1000),
     starts=25,
@@ -60,6 +64,8 @@ QUICK = Scale(
     replays=(10,),
     replay_times=2,
     forked=10,
+    forked_at_once=4,
+    forks=5,
     branches=4,
     tapes=(10, 50),
     starts=3,

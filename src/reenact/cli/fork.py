@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from reenact.launch.resuming import Resumed
     from reenact.launch.settings import Settings
     from reenact.launch.tail import Tail
+    from reenact.launch.together import Together
     from reenact.providers.prices import Price
     from reenact.tape.reader import Recording
 
-    Fork = Callable[[], Resumed]
+    Fork = Callable[[Together | None], Resumed]
 
 _AT_ONCE = 4
 NOT_AGREED = (
@@ -117,13 +118,14 @@ def command(run: str, store_dir: str | None, **given: Any) -> None:
     tabled = asked.count > 1 or asked.as_json
     keep = _keep(asked)
 
-    def fork() -> Resumed:
-        return forking.fork(recording, store, settings, plan.point, plan.tail, asked.name, keep=keep, quiet=tabled)
+    def fork(together: Together | None = None) -> Resumed:
+        given = plan.point, plan.tail, asked.name
+        return forking.fork(recording, store, settings, *given, keep=keep, quiet=tabled, together=together)
 
     option = f" --store {shlex.quote(store_dir)}" if store_dir else ""
     if tabled:
         _tell_all(recording, plan, asked, settings.prices, fork)
-    _tell(recording, fork(), option, asked)
+    _tell(recording, fork(None), option, asked)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -294,14 +296,20 @@ def _tell(recording: Recording, done: Resumed, option: str, asked: _Asked) -> No
 def _tell_all(recording: Recording, plan: Planned, asked: _Asked, prices: Mapping[str, Price], fork: Fork) -> NoReturn:
     """Makes the branches side by side, and tells what came of each. Signals are handed on to those under way."""
     from concurrent.futures import ThreadPoolExecutor
+    from contextlib import nullcontext
 
     from reenact.cli.screen import Screen
     from reenact.launch import supervise
+    from reenact.launch.together import Together
     from reenact.report import differences, outcomes
     from reenact.report.document import encode
 
-    with supervise.side_by_side() as came, ThreadPoolExecutor(min(asked.count, _AT_ONCE)) as pool:
-        begun = [pool.submit(lambda: None if came else fork()) for _ in range(asked.count)]
+    with (
+        supervise.side_by_side() as came,
+        Together(came) if asked.count > 1 else nullcontext() as together,
+        ThreadPoolExecutor(min(asked.count, _AT_ONCE)) as pool,
+    ):
+        begun = [pool.submit(lambda: None if came else fork(together)) for _ in range(asked.count)]
         done = [one.result() for one in begun]
     parent = differences.side(recording.path)
     found = [outcomes.outcome(parent, one, prices, plan.tail.model) for one in done]

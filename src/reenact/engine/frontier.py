@@ -166,6 +166,10 @@ class Frontier:
             return max(value, round(least * 1e9)) if isinstance(value, int) else max(value, least)
         return value
 
+    def stood(self, seconds: float) -> None:
+        """The process has stood so long, which was no time of the run's."""
+        self._skew -= seconds
+
     def monotonic(self) -> float:
         """The time of event loops."""
         return _real.monotonic() + self._skew

@@ -22,7 +22,8 @@ _NEWNS, _NEWUSER, _NEWNET = 0x00020000, 0x10000000, 0x40000000
 _BIND, _REC, _PRIVATE = 0x1000, 0x4000, 0x40000
 _AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
 _RDONLY = 0x1
-_SHARED_MEMORY = "/dev/shm"  # noqa: S108  what POSIX semaphores are made of: no temporary file
+SHARED_MEMORY = "/dev/shm"  # noqa: S108  what POSIX semaphores are made of: no temporary file
+_SINCE = "since"
 _SYS_MOUNT_SETATTR = 442  # the same on every architecture
 _SIOCSIFFLAGS, _IFF_UP, _IFF_RUNNING = 0x8914, 0x1, 0x40
 
@@ -65,8 +66,8 @@ def enclose(folders: Iterable[str], scratch: Path, kept: Iterable[Path], *, netw
         _read_only("/", recursive=True)
         _read_only(str(scratch), on=False)
         enclosed = _overlaid(dict.fromkeys(folders, ""), scratch, held, privileged=privileged)
-    if Path(_SHARED_MEMORY).is_dir():
-        _mount("tmpfs", _SHARED_MEMORY, "tmpfs", 0)
+    if Path(SHARED_MEMORY).is_dir():
+        _mount("tmpfs", SHARED_MEMORY, "tmpfs", 0)
     os.chdir(where)  # the folder that we were in lies below an overlay now
     return enclosed
 
@@ -86,30 +87,41 @@ def cut_off() -> bool:
     return True
 
 
-def enclose_again(enclosed: Enclosed, scratch: Path, kept: Iterable[Path]) -> Enclosed:
+def enclose_again(enclosed: Enclosed, scratch: Path, kept: Iterable[Path], *, goes_on: bool = False) -> Enclosed:
     """Gives this process, which was started in a closed world, the same folders as they were, to change by itself.
 
-    What the others change there it does not see, nor they what it does. For the rest, as `enclose`.
+    What the others change there it does not see, nor they what it does. Where it `goes_on`, as a copy of one that
+    changes nothing any more, it finds what that has changed. For the rest, as `enclose`.
     """
     where = Path.cwd()
     privileged = _unshare(_NEWNS) and enclosed.privileged
     _mount(None, "/", None, _REC | _PRIVATE)
     with _Held(kept) as held:
         _mount("tmpfs", str(scratch), "tmpfs", 0)
-        again = _overlaid(enclosed.folders, scratch, held, privileged=privileged)
+        again = _overlaid(enclosed.folders, scratch, held, privileged=privileged, goes_on=goes_on)
+    if goes_on and Path(SHARED_MEMORY).is_dir():
+        _mount("tmpfs", SHARED_MEMORY, "tmpfs", 0)
     os.chdir(where)
     if missing := enclosed.folders.keys() - again.folders.keys():
         raise OSError(f"there can be no second overlay on {min(missing)}")
     return again
 
 
-def _overlaid(folders: dict[str, str], scratch: Path, held: _Held, *, privileged: bool) -> Enclosed:
-    """Puts overlays on `folders`; what each held before is where it says, or in place. `scratch` is for them alone."""
+def _overlaid(
+    folders: dict[str, str], scratch: Path, held: _Held, *, privileged: bool, goes_on: bool = False
+) -> Enclosed:
+    """Puts overlays on `folders`; what each held before is where it says, or in place. `scratch` is for them alone.
+
+    Where it `goes_on`, what has been changed since is over that.
+    """
     own = held.hold(scratch)
     originals = {folder: own / str(at) / "original" for at, folder in enumerate(folders)}
     for folder, place in originals.items():  # all of them before the first overlay: it may lie over the way there
         place.mkdir(parents=True)
         _mount(folders[folder] or folder, str(place), None, _BIND)
+        if goes_on:
+            place.with_name(_SINCE).mkdir()
+            _mount(str(Path(folders[folder]).with_name("upper")), str(place.with_name(_SINCE)), None, _BIND)
     done = [folder for folder, place in originals.items() if _overlay(folder, place, privileged=privileged)]
     return Enclosed({folder: str(scratch / originals[folder].relative_to(own)) for folder in done}, privileged)
 
@@ -156,7 +168,9 @@ def _overlay(folder: str, original: Path, *, privileged: bool) -> bool:
     upper, work = original.with_name("upper"), original.with_name("work")
     upper.mkdir(exist_ok=True)
     work.mkdir(exist_ok=True)
-    options = f"lowerdir={original},upperdir={upper},workdir={work}"
+    since = original.with_name(_SINCE)
+    lower = f"{since}:{original}" if since.is_dir() else original
+    options = f"lowerdir={lower},upperdir={upper},workdir={work}"
     try:
         _mount("overlay", folder, "overlay", 0, options if privileged else f"{options},userxattr")
     except OSError:

@@ -18,6 +18,7 @@ from reenact.launch.manifest import Manifest
 from reenact.launch.resuming import Resumed
 from reenact.launch.settings import Settings
 from reenact.launch.tail import Tail
+from reenact.launch.together import Together
 from reenact.tape import branching, sealed
 from reenact.tape.close import being_written
 from reenact.tape.event import Branch, Part, Start
@@ -77,17 +78,19 @@ def fork(  # noqa: PLR0913  all that a branch is from its first moment on
     *,
     keep: Callable[[str], Path] | None = None,
     quiet: bool = False,
+    together: Together | None = None,
 ) -> Resumed:
     """Runs the program again: on what its tape holds up to that `point`, and then live.
 
-    `keep` says where what the branch of that name writes to files is kept.
+    `keep` says where what the branch of that name writes to files is kept. Branches that begin at that point `together`
+    come to it once.
 
     Raises:
         UsageError: it cannot be forked.
     """
     manifest = check(recording)
     env = resuming.environment_of(manifest)
-    vault = Vault()
+    vault = Vault(together.key if together is not None else b"")
     vault.learn_environment(env)
     key = tails.key_of(tail)
     vault.learn([key.encode()] if key else [], bool)
@@ -96,7 +99,10 @@ def fork(  # noqa: PLR0913  all that a branch is from its first moment on
     writer = _begin(recording, manifest, store, branch, tail, name)
     vault.share(sealed.beside(writer.path))
     kept = keep(writer.path.stem) if keep is not None else None
-    done = resuming.go_on(recording, "fork", writer, env, vault, settings, recording.path, key, keep=kept, quiet=quiet)
+    parent = recording.path
+    done = resuming.go_on(
+        recording, "fork", writer, env, vault, settings, parent, key, keep=kept, quiet=quiet, together=together
+    )
     if not done.report.live:
         store.remove(writer.path)
     return done

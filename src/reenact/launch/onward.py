@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from reenact import _real
 from reenact.engine.call import Outgoing
@@ -29,6 +30,9 @@ from reenact.tape.reader import Recording, read
 from reenact.tape.redact import redact_url
 from reenact.tape.writer import TapeWriter
 
+if TYPE_CHECKING:
+    from reenact.launch.parting import Parting
+
 
 def begin_program(session: Session, spec: Spec, store: Path) -> Files:
     """All that this process does from now on is in the session; what sees its files."""
@@ -44,10 +48,13 @@ def begin_program(session: Session, spec: Spec, store: Path) -> Files:
     attend(session, files)
 
     care = _Care(session, tape, spec) if spec.mode == "fork" else None
+    parting = _parting(session, workspace, spec, store)
     told = Report()
 
     def crossed() -> None:
-        nonlocal told
+        nonlocal told, spec
+        if parting is not None:
+            spec = parting.part(frontier)
         copies = rewound.put_back(files.changed) if rewound is not None else {}
         writer = TapeWriter.resume(Path(spec.tape), spec.last_piece)
         session.go_live(writer, tape)
@@ -71,21 +78,35 @@ def begin_program(session: Session, spec: Spec, store: Path) -> Files:
                 session.latch(missing)
             frontier.go_live()  # unless that: it has come to its end with nothing to ask any more
         if session.live:
-            if care is not None:
-                care.edited.end()
-            child.finish_recording(session, files)
-            if care is not None:
-                told.hazards, told.withheld = care.hazards.met, care.hazards.withheld
-                told.taken = keeping.take(files, Path(spec.report)) if spec.keep_files else {}
-                running.end(Path(spec.report), told)
+            _finish(session, spec, files, care, told)
         else:
             child.finish_replay(session, spec, child.last_error(), workspace)
 
-    finish = child.once_here(end)
+    finish = child.once_here(end, None if parting is None else lambda: parting.pid)
     atexit.register(finish)
     both = child.Both(files, workspace, lambda event: -1 if session.live else event)
     child.begin(session, spec, finish, store, files, both)
     return files
+
+
+def _finish(session: Session, spec: Spec, files: Files, care: _Care | None, told: Report) -> None:
+    """Ends a run that is live; of a branch, what it did is `told`, too."""
+    if care is not None:
+        care.edited.end()
+    child.finish_recording(session, files)
+    if care is not None:
+        told.hazards, told.withheld = care.hazards.met, care.hazards.withheld
+        told.taken = keeping.take(files, Path(spec.report)) if spec.keep_files else {}
+        running.end(Path(spec.report), told)
+
+
+def _parting(session: Session, workspace: Workspace, spec: Spec, store: Path) -> Parting | None:
+    """What has it stand where it goes live, if several branches begin there."""
+    if not spec.door:
+        return None
+    from reenact.launch.parting import Parting  # noqa: PLC0415  few branches have others beside them
+
+    return Parting(session, workspace, spec, store)
 
 
 class _Care:

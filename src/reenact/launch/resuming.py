@@ -24,6 +24,7 @@ from reenact.launch.manifest import Manifest
 from reenact.launch.page import Page
 from reenact.launch.settings import Settings
 from reenact.launch.spec import SPEC, Report, Spec
+from reenact.launch.together import Started, Together
 from reenact.tape import sealed
 from reenact.tape.close import being_written
 from reenact.tape.continuing import continued
@@ -48,13 +49,15 @@ NO_SECRETS = (
 class Resumed(msgspec.Struct, frozen=True):
     """What came of it. `recording` is the tape of the run that went on; None where it did not come to that.
 
-    `kept` are the files that a branch has written, by their paths, with where they are now.
+    `kept` are the files that a branch has written, by their paths, with where they are now. `alone` says why the steps
+    before were not served once for it and for others that it was to begin together with.
     """
 
     status: int
     report: Report
     recording: Recording | None
     kept: dict[str, str] = {}
+    alone: str = ""
 
 
 def check(recording: Recording) -> Manifest:
@@ -120,17 +123,19 @@ def go_on(  # noqa: PLR0913, PLR0917  all that it takes
     *,
     keep: Path | None = None,
     quiet: bool = False,
+    together: Together | None = None,
 ) -> Resumed:
     """Runs the program of a recording on the tape that a writer has just begun, and then live.
 
-    Where it did not come to be live, the tape is as it was. When `quiet`, nobody sees what it writes; what a branch
-    writes to files is put into the folder `keep`.
+    Where it did not come to be live, the tape is as it was. When `quiet`, or `together` with others, nobody sees what
+    it writes; what a branch writes to files is put into the folder `keep`.
 
     Raises:
         UsageError: it cannot be started; the tape is removed.
     """
     manifest, path, page = manifests.decode(recording.manifest), writer.path, Page(vault)
-    with tempfile.TemporaryDirectory(prefix="reenact-") as folder:
+    alone = ""
+    with tempfile.TemporaryDirectory(prefix="reenact-") if together is None else together.folder() as folder:
         report = Path(folder) / "report.json"
         spec = Spec(
             mode,
@@ -151,8 +156,11 @@ def go_on(  # noqa: PLR0913, PLR0917  all that it takes
         env |= {"PYTHONHASHSEED": manifest.hash_seed, SPEC: msgspec.json.encode(spec).decode()}
         command = launcher.command_of(recording, manifest)
         try:
-            streams = (subprocess.DEVNULL, subprocess.DEVNULL, subprocess.DEVNULL) if quiet else (None, None, None)
-            status = supervise.run(command.argv, env, manifest.cwd, streams=streams)
+            if together is not None:
+                status, alone = together.run(Started(command.argv, env, manifest.cwd, spec))
+            else:
+                streams = (subprocess.DEVNULL, subprocess.DEVNULL, subprocess.DEVNULL) if quiet else (None, None, None)
+                status = supervise.run(command.argv, env, manifest.cwd, streams=streams)
         except OSError as error:
             Store(path.parent).remove(path)
             reason = f"{manifest.cwd} is not there" if not Path(manifest.cwd).is_dir() else error.strerror
@@ -163,7 +171,7 @@ def go_on(  # noqa: PLR0913, PLR0917  all that it takes
                 writer.close()  # held until now, so that the tape is seen to be written throughout
         found = running.report_of(report)
         kept = keeping.put(found.taken, report, keep, manifest.cwd) if keep is not None else {}
-    return Resumed(status, found, closing.close(path, status, vault=vault) if found.live else None, kept)
+    return Resumed(status, found, closing.close(path, status, vault=vault) if found.live else None, kept, alone)
 
 
 def _begin(recording: Recording, manifest: Manifest, store: Store, fates: Mapping[int, Fate]) -> TapeWriter:

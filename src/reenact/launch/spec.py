@@ -34,7 +34,8 @@ class Spec(msgspec.Struct, frozen=True):
     resume is to replay `tape`, and to go on with it; so is to fork, in files that are copies, as its tape says
     (`launch.tail`): it is a branch of the tape `parent`, and `key` is for where it asks its models. It may have to
     `keep_files`, see `launch.keeping`. `slip` is where the `launch.slip` is. `probe` is the descriptor of the link to a
-    debugger, which holds the replay still where it wants; that may leave `checkpoints`.
+    debugger, which holds the replay still where it wants; that may leave `checkpoints`. At the `door`, a socket, it
+    asks who it is to be where it goes live, see `launch.parting`.
     """
 
     mode: Literal["record", "replay", "explore", "resume", "fork"]
@@ -61,11 +62,25 @@ class Spec(msgspec.Struct, frozen=True):
     keep_files: bool = False
     probe: int = -1
     checkpoints: bool = False
+    door: str = ""
 
     @property
     def goes_on(self) -> bool:
         """Whether the tape is replayed to its end first, and written on from there."""
         return self.mode in ("resume", "fork")
+
+
+class Stands(msgspec.Struct, frozen=True, tag=True):
+    """The process stands where it goes live. With an `obstacle` it cannot be copied, and is one branch itself."""
+
+    obstacle: str = ""
+
+
+class Begun(msgspec.Struct, frozen=True, tag=True):
+    """A copy of it has begun, or could not, and is gone: for that reason."""
+
+    pid: int
+    why: str = ""
 
 
 class Report(msgspec.Struct):

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import IO
+from typing import IO, Protocol
 
 from reenact import _real
 
@@ -27,6 +27,19 @@ _FROM_KERNEL = 0x80  # si_code SI_KERNEL (sigaction(2)): no process sent it
 _LOOK_UP = 1.0  # seconds between two looks at the child when nothing happens
 _POLL = 0.1  # the same where signals cannot be waited for
 _SIDE_BY_SIDE: list[list[int]] = []  # of each that a thread runs, the signals that have come
+
+
+class Child(Protocol):
+    """A process that is waited for, as `subprocess.Popen`."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Its exit status. Raises `subprocess.TimeoutExpired`."""
+
+    def send_signal(self, sig: int) -> None:
+        """Sends it a signal."""
+
+    def kill(self) -> None:
+        """Kills it."""
 
 
 def run(
@@ -78,14 +91,22 @@ def _caught() -> Iterator[tuple[frozenset[signal.Signals], list[int]]]:
     """The signals that are ours to hand on, and those that have come. What the user had ignored stays ignored."""
     came: list[int] = []
     if threading.current_thread() is not threading.main_thread():
-        _SIDE_BY_SIDE.append(came)
-        try:
+        with beside() as came:
             yield frozenset(), came
-        finally:
-            _SIDE_BY_SIDE.remove(came)
         return
     with _handled(came.append) as watched:
         yield watched, came
+
+
+@contextlib.contextmanager
+def beside() -> Iterator[list[int]]:
+    """For a thread, inside of the main thread's `side_by_side`: the signals that have come since, to be handed on."""
+    came: list[int] = []
+    _SIDE_BY_SIDE.append(came)
+    try:
+        yield came
+    finally:
+        _SIDE_BY_SIDE[:] = [one for one in _SIDE_BY_SIDE if one is not came]
 
 
 @contextlib.contextmanager
@@ -138,18 +159,26 @@ def _reached_both(info: signal.struct_siginfo, child: int) -> bool:
     return of_terminal or info.si_pid == child
 
 
-def _poll(
-    child: subprocess.Popen[bytes], _watched: frozenset[signal.Signals], came: list[int], waiting: Waiting
-) -> int:
+def follow(child: Child, came: list[int]) -> int:
+    """Waits for the end of a process, and hands on the signals that have `come`, see `beside`. Its exit status."""
+    return _poll(child, frozenset(), came, _silently)
+
+
+def hand_on(child: Child, came: list[int]) -> None:
+    """Sends on the signals that have come and that it does not have from the terminal."""
+    while came:
+        number = came.pop(0)
+        if signal.Signals(number).name not in _OF_TERMINAL or not _in_foreground():
+            child.send_signal(number)
+
+
+def _poll(child: Child, _watched: frozenset[signal.Signals], came: list[int], waiting: Waiting) -> int:
     """As `_wait`, for systems without sigtimedwait: there, in the foreground, Ctrl-C is taken to be the terminal's."""
     began = _real.monotonic()
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):
             return child.wait(_POLL)
-        while came:
-            number = came.pop(0)
-            if signal.Signals(number).name not in _OF_TERMINAL or not _in_foreground():
-                child.send_signal(number)
+        hand_on(child, came)
         if waiting(_real.monotonic() - began) is False:
             child.kill()
 

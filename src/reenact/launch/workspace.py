@@ -104,6 +104,16 @@ class Workspace:
         """The user's own files, as the recorded run found them: of a run that is resumed."""
         return cls(tape, kept, kept.keep)
 
+    def part(self, report: Path, kept: Iterable[Path]) -> None:
+        """This process is a copy of the one that entered: what it changes from now on, it changes for itself.
+
+        Raises:
+            OSError: the kernel does not allow it.
+        """
+        assert isinstance(self._closed, Enclosed)  # noqa: S101  others are not copied
+        scratch = _folder(report, _SCRATCH, self._tape)
+        self._closed = enclose_again(self._closed, scratch, kept, goes_on=True)
+
     @property
     def enclosed(self) -> Enclosed | None:
         """What the kernel has closed around it, network and files; None where it does not."""

@@ -43,7 +43,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     Where none came of it, `run` is empty, and `reason` says why. `first` is the first difference from its parent that
     is no mere setting, and `parted` says it in words. `asked` is what was asked of models when it was live, at list
     prices. `hazards` are what it came to that changes the world, `unmade` the edits that it did not come to, `files`
-    what it wrote, and `last` is the last line that it printed.
+    what it wrote, and `last` is the last line that it printed. `alone` says why the steps before were not served once
+    for it and those beside it.
     """
 
     outcomes: int = FORMAT
@@ -59,6 +60,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[Written, ...] = ()
     last: str = ""
     reason: str = ""
+    alone: str = ""
 
 
 def outcome(parent: Compared, done: Resumed | None, prices: Mapping[str, Price], model: str) -> Outcome:
@@ -66,7 +68,7 @@ def outcome(parent: Compared, done: Resumed | None, prices: Mapping[str, Price],
     if done is None:
         return Outcome(outcome=NOT_STARTED)
     if done.recording is None:
-        return Outcome(outcome="not forked", reason=_why(done.report))
+        return Outcome(outcome="not forked", reason=_why(done.report), alone=done.alone)
     branch = differences.side(done.recording.path)
     found = differences.between(parent, branch)
     tape, run = branch.side.recording, branch.run
@@ -82,6 +84,7 @@ def outcome(parent: Compared, done: Resumed | None, prices: Mapping[str, Price],
         files=written(done),
         unmade=tuple(note.text for note, _ in tape.notes if note.slug == SLUG),
         last=bytes(tape.wrote.get(Stream.STDOUT, b"")).decode("utf-8", "replace").strip().rpartition("\n")[2],
+        alone=done.alone,
     )
 
 
@@ -103,6 +106,8 @@ def text(outcomes: Sequence[Outcome], *, width: int, paint: Paint) -> Iterator[s
             yield f"    {clip(forked.done_to(label, met.done, met.from_tape, met.refused), width - 4)}"
         yield from (f"    {paint.warn(clip(plain(f'not made: {edit}'), width - 4))}" for edit in one.unmade)
     yield ""
+    for why, count in Counter(one.alone for one in outcomes if one.alone).items():
+        yield clip(plain(f"the steps before were served {count:,} times, each branch by itself: {why}"), width)
     yield together(outcomes)
 
 

@@ -22,11 +22,11 @@ from typing import Any
 from reenact import _real
 from reenact.engine.frames import is_ours
 from reenact.engine.variables import variables_of
+from reenact.seams.concurrency import forgotten
 from reenact.seams.concurrency.asyncio import loops
 
 _dup2 = os.dup2  # before a seam meets it
 _QUEUES = (queue.__file__, threading.__file__)
-_GONE: set[int] = set()  # threads that were there before a copy was made: the interpreter still knows of them
 
 
 def descriptors() -> set[int]:
@@ -39,9 +39,9 @@ def idle_workers() -> list[threading.Thread] | None:
     found = []
     for ident, frame in _real.current_frames().items():
         thread = threading._active.get(ident)  # type: ignore[attr-defined]
-        if ident == _real.get_ident() or (thread is None and ident in _GONE):
+        if ident == _real.get_ident():
             continue
-        if thread is None or not _waits_for_work(frame):
+        if thread is None or not _waits_for_work(frame) or not forgotten.can_forget():
             return None
         found.append(thread)
     return found
@@ -71,6 +71,8 @@ def carried() -> Callable[[], None]:
             asyncio._set_running_loop(running)  # which is known by the number of the process
         for loop in loops():
             _renew(loop)
+        if workers:
+            forgotten.forget()
         for worker in workers:
             _let_go(worker)
 
@@ -86,7 +88,6 @@ def _let_go(worker: Any) -> None:
         executor._work_queue = type(executor._work_queue)()
     pool._threads_queues.pop(worker, None)  # type: ignore[attr-defined]
     threading._active.pop(worker.ident, None)  # type: ignore[attr-defined]
-    _GONE.add(worker.ident)
     if sys.version_info < (3, 13):
         threading._shutdown_locks.discard(worker._tstate_lock)  # type: ignore[attr-defined]
         worker._tstate_lock = None
