@@ -50,11 +50,13 @@ from reenact.tape.vault import Vault
 from reenact.tape.writer import TapeWriter
 
 if TYPE_CHECKING:
+    from reenact.launch.onward import Called
     from reenact.probe.stop import Probe
 
 __all__ = ["record", "tool"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+_ASYNC = "the run is of an async function, whose event loop cannot be gone on with by now: fork a whole program instead"
 
 
 class _Process:
@@ -190,6 +192,7 @@ class Run:
         self._files: Files | None = None
         self._workspace: Workspace | None = None
         self._probe: Probe | None = None
+        self._branch: Called | None = None
 
     def begin(self) -> None:
         """Starts recording, or the replay that this process was started for. Never raises in recording."""
@@ -277,6 +280,10 @@ class Run:
                 self._workspace.restore()
                 attend(session, self._workspace.served())
         session.exclusive = False
+        if spec.goes_on and self._workspace is not None:
+            from reenact.launch.onward import Called  # noqa: PLC0415  few replays go on
+
+            self._branch = Called(session, spec, self._workspace)
         self._probe = child.probe_of(session, spec)
         self._enter(session)
         if self._probe is not None:
@@ -324,12 +331,15 @@ class Run:
     def _end_replay(self, session: Session, spec: Spec, error: BaseException | None, result: bytes) -> None:
         if self._probe is not None:
             self._probe.end()
+        failed: Failed | None = encode(error) if error is not None else None
+        if self._branch is not None:
+            self._branch.end(failed, result)
+            return
         tape = session.plan.prefix
         ended = tape.ended if tape is not None else None
         if ended is not None and error is None and ended.error is None and ended.result != result:
             wanted, found = Datum("result", self._entry, ended.result), Datum("result", self._entry, result)
             session.latch(Divergence(What.EXIT, "0", expected=wanted, actual=found))
-        failed: Failed | None = encode(error) if error is not None else None
         child.finish_replay(session, spec, failed, self._workspace)
 
     @property
@@ -437,6 +447,10 @@ def replay_call() -> NoReturn:
     spec, _ = process.expected
     process.install(spec.boundaries)
     watch(closed=True)
+    if spec.goes_on:
+        from reenact.launch.onward import before_call  # noqa: PLC0415  few replays do
+
+        before_call()
     try:
         function, given = _recorded_call(spec)
     except UsageError as error:
@@ -458,7 +472,7 @@ def replay_call() -> NoReturn:
 def _recorded_result(spec: Spec) -> bytes:
     from reenact.tape.reader import read  # noqa: PLC0415  only in a replay
 
-    ended = read(Path(spec.tape)).ended
+    ended = read(Path(spec.parent or spec.tape)).ended  # of a branch, its parent's says how often it was asked
     return ended.result if ended is not None else b""
 
 
@@ -469,4 +483,7 @@ def _recorded_call(spec: Spec) -> tuple[Callable[..., Any], values.Arguments]:
     sys.argv = entry.argv(manifest)
     with muted():  # what the program does when it is imported was not recorded
         program = entry.Program(manifest)
-        return program.function(), values.decode(manifest.arguments, program.module)
+        function = program.function()
+        if spec.goes_on and (inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)):
+            raise UsageError(_ASYNC)
+        return function, values.decode(manifest.arguments, program.module)

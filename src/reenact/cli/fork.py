@@ -299,14 +299,15 @@ def _tell_all(recording: Recording, plan: Planned, asked: _Asked, prices: Mappin
     from contextlib import nullcontext
 
     from reenact.cli.screen import Screen
-    from reenact.launch import supervise
+    from reenact.launch import manifest, supervise
     from reenact.launch.together import Together
     from reenact.report import differences, outcomes
     from reenact.report.document import encode
 
+    of_program = not manifest.decode(recording.manifest).entry
     with (
         supervise.side_by_side() as came,
-        Together(came) if asked.count > 1 else nullcontext() as together,
+        Together(came) if asked.count > 1 and of_program else nullcontext() as together,
         ThreadPoolExecutor(min(asked.count, _AT_ONCE)) as pool,
     ):
         begun = [pool.submit(lambda: None if came else fork(together)) for _ in range(asked.count)]

@@ -135,7 +135,8 @@ def prepare(text: str) -> None:
     report = Path(spec.report).parent
     hide(Path(spec.tape).parent)
     if not Workspace.is_entered(report):
-        _ENTERED.append(Workspace.enter(process(read(Path(spec.tape)), spec.process), report))
+        store = Path(spec.tape).parent if spec.goes_on else None
+        _ENTERED.append(Workspace.enter(process(read(Path(spec.tape)), spec.process), report, store))
 
 
 def entered() -> Workspace | None:
@@ -306,14 +307,14 @@ class Both:
         self._files.meanwhile(event)
 
 
-def finish_recording(session: Session, files: Files | None) -> None:
-    """Ends a recording, and its tape."""
+def finish_recording(session: Session, files: Files | None, ended: Ended | None = None) -> None:
+    """Ends a recording, and its tape. `ended` says how the run did; else that is how the program did."""
     enter(MUTED)
     if files is not None:
         files.end()
     session.look_behind(None)
     if not session.divergences and not session.cut:  # else the tape ends where the run left the one that it came from
-        session.keep(Ended(session.elapsed(), last_error()))
+        session.keep(ended or Ended(session.elapsed(), last_error()))
     session.commit()
     if session.writer is not None:
         with contextlib.suppress(Exception):  # it is among the faults already

@@ -60,6 +60,11 @@ def is_process(entry: str) -> bool:
     return entry.startswith(_PROCESS)
 
 
+def is_block(entry: str) -> bool:
+    """Whether it is a block, which stands somewhere in a program."""
+    return entry.startswith(_BLOCK)
+
+
 def is_program(entry: str) -> bool:
     """Whether it is a whole program."""
     return not entry

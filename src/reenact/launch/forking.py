@@ -30,7 +30,10 @@ from reenact.tape.writer import TapeWriter
 
 GOES_ON = "{run} is still being recorded: it can be forked when its process is gone"
 KILLED = "{run} was killed before its end: go on with it by reenact resume {run}, and fork what comes of that"
-NO_PROGRAM = "{run} is {what}: only whole programs can be forked by now"
+BLOCK = (
+    "{run} is a block of code (with reenact.record()), and what stood before it in the program is on no tape: it would "
+    "happen again, live. Make a function of it, with @reenact.record: that can be forked"
+)
 PROCESSES = "{run} had started processes by multiprocessing: such a run cannot be forked by now"
 
 
@@ -61,8 +64,10 @@ def check(recording: Recording) -> Manifest:
         raise UsageError((GOES_ON if being_written(recording.path) else KILLED).format(run=run))
     if not recording.closed_by_itself:
         raise UsageError(KILLED.format(run=run))
+    if entry.is_block(manifest.entry):
+        raise UsageError(BLOCK.format(run=run))
     if not entry.is_program(manifest.entry):
-        raise UsageError(NO_PROGRAM.format(run=run, what=manifest.entry))
+        launcher.command_of(recording, manifest)  # which says why it cannot be called
     if any(entry.is_process(manifests.decode(one.manifest).entry) for one in recording.processes):
         raise UsageError(PROCESSES.format(run=run))
     return manifest
@@ -105,6 +110,8 @@ def fork(  # noqa: PLR0913  all that a branch is from its first moment on
     )
     if not done.report.live:
         store.remove(writer.path)
+    if done.report.unusable:
+        raise launcher.unusable(done.report)
     return done
 
 

@@ -196,7 +196,7 @@ def _again(
         notes = (STANDS_STILL.format(seconds=standstill.PATIENCE),)
         found.divergences.append(Divergence(What.STUCK, recording.main, notes=notes))
     if found.unusable:
-        raise _unusable(found)
+        raise unusable(found)
     if not found.begun and status == interpreter.HOOK_FAILED:
         raise UsageError(NOT_REPLAYED.format(reason=stderr.decode("utf-8", "replace").rstrip().rpartition("\n")[2]))
     if not found.begun and not interpreter.has_hook(command.python, command.flags):
@@ -278,7 +278,8 @@ def command_of(recording: Recording, manifest: Manifest) -> Command:
     return Command(python, flags, ("-c", CALL_AGAIN))
 
 
-def _unusable(report: Report) -> UsageError:
+def unusable(report: Report) -> UsageError:
+    """Why the recorded function could not be called."""
     kinds = (ArgumentError, UsageError)
     return next((kind for kind in kinds if kind.slug == report.slug), UsageError)(report.unusable)
 

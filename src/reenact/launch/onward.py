@@ -6,12 +6,15 @@ A run that is resumed does so in the user's own files, one that was forked in co
 from __future__ import annotations
 
 import atexit
+import errno
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reenact import _real
 from reenact.engine.call import Outgoing
 from reenact.engine.frontier import Frontier
+from reenact.engine.lane import get_lane
 from reenact.engine.session import Session, nobody
 from reenact.launch import child, keeping, rewinding, running
 from reenact.launch.altering import edits_of, policy_of
@@ -25,7 +28,7 @@ from reenact.seams.sockets.watch import watch
 from reenact.seams.system.files import Files, attend
 from reenact.seams.system.states import hide
 from reenact.tape.delta import Bodies
-from reenact.tape.event import Sent
+from reenact.tape.event import Ended, Failed, Sent
 from reenact.tape.reader import Recording, read
 from reenact.tape.redact import redact_url
 from reenact.tape.writer import TapeWriter
@@ -61,11 +64,8 @@ def begin_program(session: Session, spec: Spec, store: Path) -> Files:
         writer.guard()
         if rewound is not None:
             rewound.settle(copies)  # at the end: what fails before this leaves all that it takes to put the files back
-        aside = {path: str(copy) for path, copy in copies.items()}
-        session.found = nobody  # who looks for findings of a replay has the report
-        boundary = session.boundary
-        told = Report(boundary.asked, boundary.compared, drifts=session.drifts, begun=True, live=True, aside=aside)
-        told.unrestored = workspace.unrestored
+        told = _told_live(session, workspace)
+        told.aside = {path: str(copy) for path, copy in copies.items()}
         running.end(Path(spec.report), told)
         watch(session, closed=False)
 
@@ -89,11 +89,13 @@ def begin_program(session: Session, spec: Spec, store: Path) -> Files:
     return files
 
 
-def _finish(session: Session, spec: Spec, files: Files, care: _Care | None, told: Report) -> None:
-    """Ends a run that is live; of a branch, what it did is `told`, too."""
+def _finish(
+    session: Session, spec: Spec, files: Files, care: _Care | None, told: Report, ended: Ended | None = None
+) -> None:
+    """Ends a run that is live, or its call, which has `ended`; of a branch, what it did is `told`, too."""
     if care is not None:
         care.edited.end()
-    child.finish_recording(session, files)
+    child.finish_recording(session, files, ended)
     if care is not None:
         told.hazards, told.withheld = care.hazards.met, care.hazards.withheld
         told.taken = keeping.take(files, Path(spec.report)) if spec.keep_files else {}
@@ -107,6 +109,75 @@ def _parting(session: Session, workspace: Workspace, spec: Spec, store: Path) ->
     from reenact.launch.parting import Parting  # noqa: PLC0415  few branches have others beside them
 
     return Parting(session, workspace, spec, store)
+
+
+def _told_live(session: Session, workspace: Workspace) -> Report:
+    """What there is to be said of a run that goes live."""
+    session.found = nobody  # who looks for findings of a replay has the report
+    boundary = session.boundary
+    told = Report(boundary.asked, boundary.compared, drifts=session.drifts, begun=True, live=True)
+    told.unrestored = workspace.unrestored
+    return told
+
+
+class _Starts:
+    """Refuses processes that a branch of a function would start outside of it, where no guard is asked about them.
+
+    So it is when its modules are imported, in threads that these have left behind, and when the process ends.
+    """
+
+    def __init__(self) -> None:
+        self.under_way = False
+
+    def __call__(self, event: str, _args: tuple[object, ...]) -> None:
+        if event in _STARTING and not (self.under_way and get_lane() is not None):
+            raise PermissionError(errno.EPERM, "reenact starts no process outside of the function that is forked")
+
+
+_STARTING = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork", "os.forkpty")
+_starts = _Starts()
+
+
+def before_call() -> None:
+    """This process is to call the function of a branch; what it does by then is no part of that."""
+    sys.addaudithook(_starts)
+
+
+class Called:
+    """The branch of one call of a recorded function: it begins and ends with that, in a process that is its own."""
+
+    def __init__(self, session: Session, spec: Spec, workspace: Workspace) -> None:
+        tape = session.plan.prefix
+        assert tape is not None  # noqa: S101  a run that goes on has one
+        self._session, self._spec, self._workspace, self._tape = session, spec, workspace, tape
+        self._files = Files(session, Path(spec.tape).parent, workspace.served())
+        attend(session, self._files)
+        self._care = _Care(session, tape, spec)
+        self._told = Report()
+        self._frontier = Frontier(session, tape, self._crossed)
+        session.resume(self._frontier)
+        _starts.under_way = True
+
+    def _crossed(self) -> None:
+        session, spec = self._session, self._spec
+        session.go_live(TapeWriter.resume(Path(spec.tape), spec.last_piece), self._tape)
+        self._told = _told_live(session, self._workspace)
+        running.end(Path(spec.report), self._told)
+        watch(closed=False)
+
+    def end(self, error: Failed | None, result: bytes) -> None:
+        """The function has ended. What the process does from now on is no part of the branch, and reaches nobody."""
+        session, spec = self._session, self._spec
+        if not session.live and not session.divergences:
+            for missing in session.boundary.missing()[:1]:
+                session.latch(missing)
+            self._frontier.go_live()
+        watch(closed=True)
+        _starts.under_way = False
+        if not session.live:
+            child.finish_replay(session, spec, error, self._workspace)
+            return
+        _finish(session, spec, self._files, self._care, self._told, Ended(session.elapsed(), error, result))
 
 
 class _Care:

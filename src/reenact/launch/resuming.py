@@ -23,7 +23,7 @@ from reenact.launch.fate import Fate, parts_of
 from reenact.launch.manifest import Manifest
 from reenact.launch.page import Page
 from reenact.launch.settings import Settings
-from reenact.launch.spec import SPEC, Report, Spec
+from reenact.launch.spec import CALL, SPEC, Report, Spec
 from reenact.launch.together import Started, Together
 from reenact.tape import sealed
 from reenact.tape.close import being_written
@@ -153,7 +153,8 @@ def go_on(  # noqa: PLR0913, PLR0917  all that it takes
             key=key,
             keep_files=keep is not None,
         )
-        env |= {"PYTHONHASHSEED": manifest.hash_seed, SPEC: msgspec.json.encode(spec).decode()}
+        asked = CALL if manifest.entry else SPEC
+        env |= {"PYTHONHASHSEED": manifest.hash_seed, asked: msgspec.json.encode(spec).decode()}
         command = launcher.command_of(recording, manifest)
         try:
             if together is not None:

@@ -32,7 +32,7 @@ from reenact.seams.concurrency.identity import meet_hash
 from reenact.seams.concurrency.memory import Memory
 from reenact.seams.patch import Patches
 from reenact.seams.sockets.watch import letting_local
-from reenact.seams.system.children import Children
+from reenact.seams.system.children import Children, unwatched
 from reenact.tape.event import Failed, Kind, PartKind
 
 STARTERS = tuple(f"multiprocessing.popen_{method}" for method in ("fork", "spawn_posix", "forkserver"))
@@ -289,6 +289,7 @@ def meet_shared(module: ModuleType, patches: Patches) -> None:
             if not lane.session.recording:
                 lane.session.latch(Divergence(What.EXTRA, lane.path, actual=Datum("process", f"start {process.name}")))
                 raise DivergenceError("a replay of a run in code starts no process")
+            unwatched(lane, process.name)
             what = f"{process.name} of multiprocessing was started; a replay of a run in code does not"
             lane.session.note("child", what, _real.getframe(1))
         real(self, process)
