@@ -40,9 +40,10 @@ What is told is the median of several runs; *single runs* are the smallest and t
 - **A recording** is a whole process, with the time that it takes to close the tape, or to write the cassette.
 - **A replay** is a whole process, from before its start until its end, next to the same agent with the mock transport
   of its HTTP library. *wall* is how long it took, *processor* how long it computed.
-- **A fork** is a whole process, too: all steps but the last from the tape, and the last asked of the server. Nothing of
-  the steps before is kept in memory for it, so it has to replay them. What a branch's tape holds is what is new; of
-  many branches, the *news* of each (its answer) do not count.
+- **A fork** is a whole process, too: all steps but the last from the tape, and the last asked of the server. By itself
+  it has to replay the steps before; of several (`--n`) one process does, and stands there as a *checkpoint*, of which
+  each is a copy. That one is told from when the branch is asked for until the server is asked. What a branch's tape
+  holds is what is new; of many branches, the *news* of each (its answer) do not count.
 - **A tape** is a closed one. *raw* is method, address, headers and bodies of all that was sent and received; what zstd
   makes of that is one frame over the whole run, with nothing durable, checked, or found without reading all of it.
 """

@@ -179,6 +179,16 @@ def test_files_that_are_closed_in_python_are_no_copys(sealed: Bench) -> None:
     assert words in told.stdout.decode()
 
 
+def test_a_folder_whose_name_is_too_long_for_a_socket_is_no_reason_to_fail(bench: Bench, tmp_path: Path) -> None:
+    temporary = tmp_path / ("n" * 100)
+    temporary.mkdir()
+    with ModelServer(Counting()) as server:
+        bench.record(CHAT.format(steps=2), env=settings(server))
+        found = outcomes(fork(bench, "last@2", "--n", "2", "--json", server=server, TMPDIR=str(temporary)))
+    assert all(one["alone"].startswith("no socket could be made in") for one in found), found
+    assert not [*temporary.iterdir()]
+
+
 def test_a_program_that_does_something_else_by_now_has_no_branches(bench: Bench, tmp_path: Path) -> None:
     with ModelServer(Counting()) as server:
         bench.record(CHAT.format(steps=3), env=settings(server))

@@ -15,9 +15,9 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import msgspec
 from msgspec.structs import replace
@@ -30,6 +30,7 @@ from reenact.probe.link import Link
 from reenact.tape.vault import Vault
 
 GONE = "the process that had served the steps before is gone"
+NO_DOOR = "no socket could be made in {folder}: {reason}"
 NO_COPY = "the system made no copy of the process"
 _SET_SUBREAPER, _GET_SUBREAPER = 36, 37  # PR_SET_CHILD_SUBREAPER (prctl(2))
 _KEY = 16
@@ -67,14 +68,21 @@ class Together:
         self._link: Link[Stands] | None = None
         self._why = ""
         self._adopted = False
+        self._door = str(Path(self._folder.name) / "door")
+        self._listener = socket.socket(socket.AF_UNIX)
 
     def __enter__(self) -> Self:
         self._adopted = _adopts(yes=True)
+        try:
+            self._listener.bind(self._door)
+            self._listener.listen()
+        except OSError as error:
+            self._why = NO_DOOR.format(folder=self._folder.name, reason=error)
         return self
 
     def __exit__(self, *_exc: object) -> None:
-        if self._link is not None:
-            self._link.close()
+        self._let_go()
+        self._listener.close()
         if self._first is not None:
             self._first.wait()
         if not self._adopted:
@@ -82,7 +90,7 @@ class Together:
         self._folder.cleanup()
 
     @contextlib.contextmanager
-    def folder(self) -> Any:
+    def folder(self) -> Iterator[str]:
         """Where a branch has its report."""
         with self._lock:
             self._count += 1
@@ -106,7 +114,7 @@ class Together:
             return supervise.follow(child, came), why
 
     def _begun(self, start: Started, came: list[int]) -> Child:
-        if self._first is None:
+        if self._first is None and not self._why:
             told = self._stands(start, came)
             assert self._first is not None  # noqa: S101  it has just been started
             if told is None:
@@ -116,24 +124,23 @@ class Together:
                 self._why = told.obstacle
                 begun = self._ask(start)
                 self._let_go()
-                return start.alone() if begun.why else self._first
+                if not begun.why:
+                    return self._first
+                self._first.kill()  # two must not write one tape
+                return start.alone()
         return self._copy(start) or start.alone()
 
     def _stands(self, start: Started, came: list[int]) -> Stands | None:
         """Starts what all of them begin with, and waits for it to stand; None where it came to its end before."""
         root = Path(self._folder.name)
-        door, listener = str(root / "door"), socket.socket(socket.AF_UNIX)
-        with listener:
-            listener.bind(door)
-            listener.listen()
-            vault = Vault(self.key, root / "secrets").hand_on()
-            own = replace(start.spec, report=str(root / "report.json"), vault=vault)
-            self._first = start._replace(spec=own).alone(door)
-            while not select.select([listener], [], [], _LOOK_UP)[0]:
-                supervise.hand_on(self._first, came)
-                if self._first.poll() is not None:
-                    return None
-            self._link = Link(listener.accept()[0].detach(), Stands)
+        vault = Vault(self.key, root / "secrets").hand_on()
+        own = replace(start.spec, report=str(root / "report.json"), vault=vault)
+        self._first = start._replace(spec=own).alone(self._door)
+        while not select.select([self._listener], [], [], _LOOK_UP)[0]:
+            supervise.hand_on(self._first, came)
+            if self._first.poll() is not None:
+                return None
+        self._link = Link(self._listener.accept()[0].detach(), Stands)
         return self._told()
 
     def _copy(self, start: Started) -> Adopted | None:

@@ -48,7 +48,8 @@ class Link(Generic[type_of_message]):
         if handed >= 0:
             rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, array.array("i", [handed]))
             data = data[self._end.sendmsg([data], [rights]) :]
-        self._end.sendall(data)
+        if data:  # else who has all of it may be gone by now, and to send nothing would fail
+            self._end.sendall(data)
 
     def receive(self) -> tuple[type_of_message, int]:
         """The next message, and the descriptor that came with it (-1: none).
