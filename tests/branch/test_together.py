@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -306,8 +307,12 @@ def _empty(folder: Path) -> Path:
 
 
 def _children(pid: int) -> set[int]:
-    lists = Path(f"/proc/{pid}/task").glob("*/children")
-    return {int(child) for one in lists for child in one.read_text().split()}
+    found = set()
+    for about in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            if int(about.read_text().rpartition(")")[2].split()[1]) == pid:
+                found.add(int(about.parent.name))
+    return found
 
 
 def _asking(port: int) -> set[int]:
