@@ -336,6 +336,7 @@ def test_a_program_that_lists_its_folder_meets_no_store_there(bench: Bench) -> N
         import os
         import httpx
         print(sorted(os.listdir()), sorted(os.listdir(b".")), [each.name for each in sorted(os.scandir("."), key=str)])
+        print(os.path.isdir(".reenact"), len(list(os.walk("."))))
         for n in range(3):
             body = {"model": "m", "messages": [{"role": "user", "content": f"question {n}"}]}
             url = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
@@ -346,6 +347,7 @@ def test_a_program_that_lists_its_folder_meets_no_store_there(bench: Bench) -> N
         assert not any(bench.store.root.name in (saw.names or ()) for saw in killed.tape.saw.values())
         tape = verified(last(bench, resume(bench, "--retry", server=server)))
     assert len(tape.events) == 3
+    assert killed.path.exists()
     assert not list(bench.store.root.glob("*.before"))
 
 

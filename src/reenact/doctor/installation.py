@@ -25,7 +25,7 @@ TESTED: Final[Mapping[str, tuple[str, ...]]] = {
     "httpx": ("0.28.1",),
     "httpx2": ("2.16.2",),
     "urllib3": ("2.8.0",),
-    "uuid-utils": ("1.2.0", "0.19.0"),
+    "uuid-utils": ("0.19.0", "1.2.0"),
 }
 """The libraries that a seam reaches into, and the versions with which the tests and the table of frameworks are run."""
 PYTHONS: Final = ("3.11", "3.12", "3.13")

@@ -18,7 +18,7 @@ from reenact.launch.enclosure import Enclosed, enclose, enclose_again
 from reenact.seams.patch import Patches
 from reenact.seams.system import overlays
 from reenact.seams.system.files import Served
-from reenact.seams.system.states import MACHINE, Clean, content_of, hide, left_at, link_at, without_ours
+from reenact.seams.system.states import MACHINE, Clean, content_of, hide, is_ours, left_at, link_at, without_ours
 from reenact.tape.event import Left, Saw, Sight
 from reenact.tape.reader import Recording
 from reenact.tape.whole import every
@@ -209,7 +209,7 @@ def _restore(tape: Recording, closed: Closed, before: Before) -> list[str]:
     """Puts in place what the recorded run found; what could not be is told, a line each."""
     missing: list[str] = []
     for path, saw in sorted(tape.saw.items()):
-        if _is_path(path) and _stands(saw):
+        if _is_path(path) and (is_ours(path) or _stands(saw)):
             continue
         if not _may_change(path, closed):
             missing.append(f"{path} is not what it was, and cannot be put in place there")
@@ -219,7 +219,7 @@ def _restore(tape: Recording, closed: Closed, before: Before) -> list[str]:
         except _REFUSED as error:
             missing.append(f"{path} could not be put in place: {_why(error)}")
     for path, saw in sorted(tape.saw.items(), reverse=True):
-        if saw.kind == Sight.FOLDER and _may_change(path, closed):
+        if saw.kind == Sight.FOLDER and not is_ours(path) and _may_change(path, closed):
             try:
                 os.utime(path, ns=(saw.mtime, saw.mtime))
             except _REFUSED as error:
@@ -238,7 +238,7 @@ def _is_path(path: str) -> bool:
 
 def _may_change(path: str, closed: Closed) -> bool:
     """Whether a tape may have something put in place there: in what is closed, also when the links are followed."""
-    if not _is_path(path) or path.startswith(MACHINE):
+    if not _is_path(path) or path.startswith(MACHINE) or is_ours(path):
         return False
     folder, name = os.path.split(path)
     real = os.path.join(os.path.realpath(folder), name)  # noqa: PTH118  it is text

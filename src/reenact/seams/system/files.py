@@ -317,7 +317,9 @@ class Files:
         folder, _, name = found.path.rpartition("/")
         listed = self._first.get(folder)
         names = listed.names if listed is not None else None
-        return self._missing_above(found.path) is not None or (names is not None and name not in names)
+        return self._missing_above(found.path) is not None or (
+            names is not None and name not in names and not states.is_ours(found.path)
+        )
 
     def _missing_above(self, path: str) -> str | None:
         while path := path.rpartition("/")[0]:

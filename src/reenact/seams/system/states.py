@@ -99,6 +99,12 @@ def hide(folder: Path) -> None:
     _HIDDEN.setdefault(str(folder.parent), set()).add(folder.name)
 
 
+def is_ours(path: str) -> bool:
+    """Whether that is such a folder, or lies in one."""
+    ours = (f"{folder}/{name}" for folder, names in _HIDDEN.items() for name in names)
+    return any(path == one or path.startswith(f"{one}/") for one in ours)
+
+
 def without_ours(folder: str, names: list[Any]) -> list[Any]:
     """The names of what is in that folder but what is hidden."""
     hidden = _HIDDEN.get(folder)
