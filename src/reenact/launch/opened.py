@@ -11,6 +11,8 @@ import stat
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from reenact import _real
+
 _FDS, _ABOUT = "/proc/self/fd", "/proc/self/fdinfo"
 # before seams meet them
 _open, _close, _read, _dup2, _lseek = os.open, os.close, os.read, os.dup2, os.lseek
@@ -79,7 +81,7 @@ def _all(ours: int) -> Iterator[tuple[int, str, os.stat_result]]:
             about = _fstat(int(name))
             if int(name) not in (0, 1, 2, ours) and (stat.S_ISREG(about.st_mode) or stat.S_ISDIR(about.st_mode)):
                 path = _readlink(f"{_FDS}/{name}")
-                if path != f"/proc/{os.getpid()}/fd":  # which was open for this
+                if path != f"/proc/{_real.getpid()}/fd":  # which was open for this
                     yield int(name), path, about
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import _socket
 import os
 import traceback
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +21,6 @@ from reenact.launch.spec import Begun, Spec, Stands
 from reenact.launch.workspace import Workspace
 from reenact.probe import fork
 from reenact.probe.link import Link
-from reenact.seams.concurrency import copied
 from reenact.seams.sockets.watch import letting_local
 
 if TYPE_CHECKING:
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
 
 IN_PYTHON = "its files are closed in Python and not by the kernel"
 HAS_MEMORY = f"it has put something into {SHARED_MEMORY}, which its copies would share"
-_listdir, _waitpid = os.listdir, os.waitpid  # before seams meet them
+_listdir = os.listdir  # before a seam meets it
 
 
 class Parting:
@@ -104,17 +102,10 @@ def _stand(link: Link[Spec], obstacle: str) -> tuple[Spec, int]:
 
 def _copied() -> bool:
     """Makes a copy that is no child of this process. True in the copy; where there can be none, nobody is there."""
-    carry: Callable[[], None] = copied.carried()
-    libc = fork.libc()
-    pid = libc.fork()
-    if pid > 0:
-        _waitpid(pid, 0)
-    elif pid == 0:
-        if libc.fork() != 0:
-            fork.end_at_once()
-        carry()
-        return True
-    return False
+    try:
+        return fork.fork_apart(lambda _pid: None)
+    except OSError:  # the command sees it by that nobody answers
+        return False
 
 
 def _connected(door: str) -> int:

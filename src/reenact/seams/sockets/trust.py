@@ -1,6 +1,6 @@
 """The seam in whom TLS trusts: nothing connects in a replay, so the certificates of all the world are not loaded there.
 
-To load them takes some 25 ms for each client that an SDK makes. They are loaded when somebody asks for them, or
+To load them takes long, and each client that an SDK makes does it. They are loaded when somebody asks for them, or
 when a context is used: by a run that has gone live, say.
 """
 

@@ -22,7 +22,7 @@ from reenact.engine.session import Session
 from reenact.seams.patch import Patches
 
 MOST = 1000
-"""So many that the program has made are looked at: each takes some 25 us, twice, at each tool."""
+"""So many that the program has made are looked at, twice at each tool."""
 
 _RANDOM, _NUMPY = "random", "numpy.random"
 _WORDS = struct.Struct("<625I")
