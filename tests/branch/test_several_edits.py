@@ -12,7 +12,7 @@ from reenact.tape.event import Giver
 from reenact.testing import Call, Fail, ModelServer, Say
 from reenact.testing.reply import Reply
 from reenact.testing.turn import Turn
-from tests.branch.test_fork import CHAT, SEVERAL, Counting, fork, made, verified
+from tests.branch.test_fork import CHAT, LOOKUP, SEVERAL, Counting, fork, made, verified
 from tests.branch.test_shown import shown
 from tests.runs import Bench, Run, settings
 
@@ -44,26 +44,7 @@ def test_answers_of_two_steps(bench: Bench) -> None:
     assert shown(branch).count("· answered by hand, and not by the model") == 2
 
 
-LOOKING = """
-    import json, os
-    import openai
-    {mark}
-    def lookup(city):
-        return json.dumps({{"city": city, "hour": 19}})
-
-    client = openai.OpenAI(max_retries=0)
-    history = [{{"role": "user", "content": "when?"}}]
-    tools = [{{"type": "function", "function": {{"name": "lookup", "parameters": {{"type": "object"}}}}}}]
-    while True:
-        message = client.chat.completions.create(model="gpt-5", messages=history, tools=tools).choices[0].message
-        history.append(message.model_dump(exclude_none=True))
-        for call in message.tool_calls or ():
-            result = lookup(**json.loads(call.function.arguments))
-            history.append({{"role": "tool", "tool_call_id": call.id, "content": result}})
-        if not message.tool_calls:
-            break
-    print(message.content)
-"""
+LOOKING = LOOKUP.replace(', "and I had", result)', ")")
 CITIES = ("Oslo", "Rome", "Cairo")
 
 
