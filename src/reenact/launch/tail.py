@@ -41,7 +41,7 @@ class Later(msgspec.Struct, frozen=True):
     nth: int = 0
 
 
-class Tail(msgspec.Struct, frozen=True):
+class Tail(msgspec.Struct, frozen=True, omit_defaults=True):
     """Patterns of hazards (see `launch.hazards`): those that are done, and those that are answered from the parent.
 
     All others fail. Where `endpoint` is given, models are asked there, with the key that the environment has as

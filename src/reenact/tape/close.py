@@ -170,7 +170,7 @@ def _write(path: Path, recording: Recording, batches: Iterable[list[ev.AnyRecord
             db.execute(f"PRAGMA page_size = {_SMALL_PAGE}")
         db.execute("PRAGMA journal_mode = OFF")
         db.execute("PRAGMA synchronous = OFF")
-        schema.begin(db)
+        schema.begin(db, brief=recording.branch is not None)
         packer = ClosePacker(large=large)
         for records in stretches(batches):
             piece = packer.pack(records)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from functools import cache
 
@@ -18,6 +19,7 @@ HISTORY = {
 SCHEMA = """
 -- A tape is one SQLite file with application_id 0x726E6374 and the format version in user_version.
 -- While a run is recorded it is in WAL mode with synchronous=FULL. A closed tape is this one file, sealed at its end.
+-- A closed branch has the same tables, declared in fewer letters: SQLite keeps them as they are written.
 
 -- The journal: what happened, in order. One row is one durable commit.
 --   segment  pieces of one segment are one zstd frame, flushed at each piece: decompress them in order of id
@@ -53,21 +55,30 @@ CREATE TABLE event (
 """
 
 
-def begin(db: sqlite3.Connection) -> None:
-    """Makes an empty database an empty tape, in a transaction that is left open: it is to hold what the run is, too."""
-    db.executescript(f"BEGIN; PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT}; {SCHEMA}")
+_BRIEF = re.sub(r"\s*([(),;])\s*", r"\1", re.sub(r"--.*| NOT NULL", "", SCHEMA))
+_BRIEF = re.sub(r"\s+", " ", _BRIEF).strip()
+"""The same tables in few letters."""
+
+
+def begin(db: sqlite3.Connection, *, brief: bool = False) -> None:
+    """Makes an empty database an empty tape, in a transaction that is left open: it is to hold what the run is, too.
+
+    `brief`: nothing will be written to it but what is now, and it is to be small.
+    """
+    tables = _BRIEF if brief else SCHEMA
+    db.executescript(f"BEGIN; PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT}; {tables}")
 
 
 def has_tables(db: sqlite3.Connection) -> bool:
     """Whether what there is in a database is what there is in a tape, and no view, trigger or table besides."""
-    return _tables(db) == _of_a_tape()
+    return _tables(db) in (_those_of(SCHEMA), _those_of(_BRIEF))
 
 
 @cache
-def _of_a_tape() -> frozenset[tuple[object, ...]]:
+def _those_of(schema: str) -> frozenset[tuple[object, ...]]:
     db = sqlite3.connect(":memory:")
     try:
-        db.executescript(SCHEMA)
+        db.executescript(schema)
         return _tables(db)
     finally:
         db.close()
