@@ -134,6 +134,18 @@ def test_a_secret_that_a_model_spells_is_replaced_letter_for_letter(name: str, c
     assert vault.late == (commits != "one")
 
 
+@given(st.integers(1, 11), st.integers(1, 4), st.lists(st.sampled_from(["", "a", "no"]), max_size=12), st.booleans())
+def test_what_events_have_in_common_hides_none_of_it(alike: int, size: int, before: list[str], twice: bool) -> None:
+    """Neither pieces that are alike one after the other, nor a text that has the same name further out."""
+    secret = "ab" * alike + "c7" * (12 - alike)
+    more = {"text": "always the same"} if twice else {}
+    about = {"id": "answer-1", "of": "a model that is asked", **more}
+    events = sse(*({**about, "delta": {"text": one}, "n": "x"} for one in [*before, *cut(secret, size), *before]))
+    found = "".join(spelled(body(kept(knowing(secret.encode()), answered(EVENTS, *events)))))
+    assert secret not in found
+    assert placeholder(secret.encode(), b"key").decode() in found
+
+
 def in_passing(vault: Vault, records: list[ev.AnyRecord]) -> list[list[ev.AnyRecord]]:
     """What goes to disk together when it does so as soon as nothing is parted by it."""
     packer, pieces, pending = Packer(), [], []

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from reenact.tape.packed import repacked, unpacked
 from reenact.tape.spelled import checked, clean_events, is_of_whole_events, spelled_in
 
 _FIRST: Final = re.compile(rb"([0-9a-fA-F]{1,8})(?:;[^\r\n]*)?\r\n")
 _NEXT: Final = re.compile(rb"\r\n" + _FIRST.pattern)
-_CHUNKED: Final = re.compile(rb"\"framing\":\s*\"chunked\"|transfer-encoding: *chunked", re.IGNORECASE)
-_CODED: Final = re.compile(rb"content-encoding[\"']?\s*[,:]\s*[\"']?(?!identity)([\w, -]+)", re.IGNORECASE)
+# Of a head in small letters
+_CHUNKED: Final = re.compile(rb"\"framing\":\s*\"chunked\"|transfer-encoding: *chunked")
+_CODED: Final = re.compile(rb"content-encoding[\"']?\s*[,:]\s*[\"']?(?!identity)([\w, -]+)")
 _SPECIAL: Final = (b"framing", b"encoding", b"stream", b"jsonl", b"ndjson", b"websocket")
 _EVENTS: Final = re.compile(
-    rb"text/event-stream|vnd\.amazon\.eventstream|application/(?:x-)?(?:ndjson|jsonl|jsonlines|stream\+json)",
-    re.IGNORECASE,
+    rb"text/event-stream|vnd\.amazon\.eventstream|application/(?:x-)?(?:ndjson|jsonl|jsonlines|stream\+json)"
 )
-_MESSAGES: Final = re.compile(rb"sec-websocket-accept", re.IGNORECASE)
+_MESSAGES: Final = b"sec-websocket-accept"
 
 
 class Cleaner(Protocol):
@@ -37,6 +38,28 @@ class Cleaner(Protocol):
         """What stands for a secret in an answer is not what stands for it elsewhere."""
 
 
+class Written(NamedTuple):
+    """What a head says of how the body is written: `coding` is the one that it is packed in."""
+
+    chunked: bool
+    events: bool
+    messages: bool
+    coding: str
+
+
+@functools.lru_cache(64)  # of an answer that is asked several times
+def written(head: bytes) -> Written:
+    """What a head says."""
+    lower = head.lower()
+    coded = _CODED.search(lower)
+    return Written(
+        chunked=_CHUNKED.search(lower) is not None,
+        events=_EVENTS.search(lower) is not None,
+        messages=_MESSAGES in lower,
+        coding=coded[1].decode("latin-1").strip() if coded is not None else "",
+    )
+
+
 def is_special(head: bytes) -> bool:
     """Whether a head may say that the body is more than a text."""
     lower = head.lower()
@@ -48,31 +71,27 @@ def is_special(head: bytes) -> bool:
 
 def is_seen_whole(head: bytes) -> bool:
     """Whether what is in an answer is seen only when all of it has come: it is packed, or spells texts over events."""
-    return is_packed(head) or _EVENTS.search(head) is not None
+    return is_packed(head) or written(head).events
 
 
 def is_packed(head: bytes) -> bool:
     """Whether what comes after it is in a coding."""
-    return _CODED.search(head) is not None
+    return written(head).coding != ""
 
 
 def is_of_messages(head: bytes) -> bool:
     """Whether what comes after it are the frames of a WebSocket."""
-    return _MESSAGES.search(head) is not None
+    return written(head).messages
 
 
 def clean_body(body: bytes, head: bytes, vault: Cleaner) -> bytes:
     """What came of an answer, cleaned, as long as it was; `head` says how it is written."""
-    framing = [*_framing(body)] if _CHUNKED.search(head) else []
+    chunked, events, _, coding = written(head)
+    framing = [*_framing(body)] if chunked else []
     plain = body
     for start, end in reversed(framing):
         plain = plain[:start] + plain[end:]
-    events = _EVENTS.search(head) is not None
-    coded = _CODED.search(head)
-    if coded is None:
-        cleaned = _clean_plain(plain, vault, events=events)
-    else:
-        cleaned = _clean_coded(plain, coded[1].decode("latin-1").strip().lower(), vault, events=events)
+    cleaned = _clean_coded(plain, coding, vault, events=events) if coding else _clean_plain(plain, vault, events=events)
     if cleaned == plain:
         return body if not framing else vault.clean(body)
     for start, end in framing:
@@ -82,21 +101,22 @@ def clean_body(body: bytes, head: bytes, vault: Cleaner) -> bytes:
 
 def said(body: bytes, head: bytes) -> Iterator[bytes]:
     """What came of an answer as a reader of it has it: without its chunks, unpacked, and what its events spell."""
-    framing = [*_framing(body)] if _CHUNKED.search(head) else []
+    chunked, events, _, coding = written(head)
+    framing = [*_framing(body)] if chunked else []
     for start, end in reversed(framing):
         body = body[:start] + body[end:]
-    coded = _CODED.search(head)
-    plain = unpacked(coded[1].decode("latin-1").strip().lower(), body) if coded is not None else body
+    plain = unpacked(coding, body) if coding else body
     yield plain or body
-    if plain and _EVENTS.search(head) is not None:
+    if plain and events:
         yield from spelled_in(plain)
 
 
 def ends_within(body: bytes, head: bytes) -> bool:
     """Whether what came of an answer ends within an event, whose texts nobody has seen yet."""
-    if _EVENTS.search(head) is None:
+    chunked, events, *_ = written(head)
+    if not events:
         return False
-    for start, end in reversed([*_framing(body)] if _CHUNKED.search(head) else []):
+    for start, end in reversed([*_framing(body)] if chunked else []):
         body = body[:start] + body[end:]
     return not is_of_whole_events(body)
 

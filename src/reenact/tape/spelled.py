@@ -31,6 +31,7 @@ _NUMBER: Final = re.compile(rb'ndex"\s*:\s*(\d+)')
 _UNUSUAL: Final = re.compile(rb"\\u00[2-7]|\\/")
 _INDEX: Final = "ndex"  # how the names end of what says which of several texts a piece is of
 _SAMPLE: Final = 2048
+_WORTH: Final = 32  # bytes
 _FRAME: Final = 12  # bytes of a frame's lengths and their CRC
 _CRC: Final = 4
 
@@ -163,20 +164,56 @@ def _may_spell(together: bytes, cleaner: Cleaner) -> bool:
 
     Of several texts that come at once, and of letters that are written by their number, this cannot tell.
     """
-    if _are_mixed(together) or (b"\\" in together and _UNUSUAL.search(together) is not None):
+    refrain = _refrain(together)
+    brief = _said_once(together, refrain)
+    if _are_several(brief) and _are_mixed(together):
         return True
-    for name in _varying(together):
-        whole = b"".join(_of_name(name).findall(together))
-        cleaner.discover(whole)
-        if cleaner.clean(whole) != whole:
-            return True
+    if b"\\" in together and _UNUSUAL.search(together) is not None:
+        return True
+    for name in _varying(brief):
+        sources, again = [brief], refrain.rfind(b'"%s"' % name)
+        if again >= 0:  # it holds a piece of this text, or another one, which stands in between
+            sources.append(_said_once(together, refrain[:again]))
+        for source in sources:
+            whole = b"".join(_of_name(name).findall(source))
+            cleaner.discover(whole)
+            if cleaner.clean(whole) != whole:
+                return True
     return False
+
+
+def _refrain(together: bytes) -> bytes:
+    """What most events begin with, up to the last text in it, which may go on in other words; empty if it is short."""
+    first, second = (_line_at(together, len(together) * part // 8) for part in (4, 5))
+    size = min(len(first), len(second))
+    differing = int.from_bytes(first[:size]) ^ int.from_bytes(second[:size])
+    alike = first[: size - (differing.bit_length() + 7) // 8]
+    last = max(alike.rfind(b'": "'), alike.rfind(b'":"'), 0)
+    refrain = alike[: max(alike.rfind(b'"', 0, last), 0)]
+    return refrain if len(refrain) > _WORTH else b""
+
+
+def _said_once(together: bytes, refrain: bytes) -> bytes:
+    """All of it with the refrain at its beginning alone: that leaves little to look through."""
+    if not refrain:
+        return together
+    return refrain + b"\n".join([line.removeprefix(refrain) for line in together.split(b"\n")])
+
+
+def _line_at(together: bytes, at: int) -> bytes:
+    """The line with the event there."""
+    start = together.rfind(b"\n", 0, max(together.rfind(b'"', 0, at), 0)) + 1
+    end = together.find(b"\n", start)
+    return together[start : end if end >= 0 else len(together)]
+
+
+def _are_several(together: bytes) -> bool:
+    """Whether what says of which text a piece is may name more than the first."""
+    return together.count(b'ndex": 0') != together.count(b"ndex")
 
 
 def _are_mixed(together: bytes) -> bool:
     """Whether several texts come at once."""
-    if together.count(b'ndex": 0') == together.count(b"ndex"):
-        return False
     numbers = [*map(int, _NUMBER.findall(together))]
     return numbers != sorted(numbers)
 
