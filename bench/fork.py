@@ -50,7 +50,7 @@ def measure(scale: Scale, url: str, folder: Path) -> list[Figure]:
             "fork": (fork, dict),
         },
         folder,
-        scale.replay_times,
+        scale.fork_times,
     )
     figures = []
     for clock in ("wall", "cpu"):
@@ -71,7 +71,7 @@ def measure(scale: Scale, url: str, folder: Path) -> list[Figure]:
 def _at_once(scale: Scale, fork: list[str], folder: Path) -> Iterator[Figure]:
     """Several by one command, next to as many commands."""
     count = scale.forked_at_once
-    took = in_turns({"all": ([*fork, "--n", str(count)], dict), "one": (fork, dict)}, folder, scale.replay_times)
+    took = in_turns({"all": ([*fork, "--n", str(count)], dict), "one": (fork, dict)}, folder, scale.fork_times)
     for clock in ("wall", "cpu"):
         together, single = ([getattr(ran, clock) for ran in took[who]] for who in ("all", "one"))
         ratios = [one / (other * count) for one, other in zip(together, single, strict=True)]
@@ -109,7 +109,7 @@ def _until_live(scale: Scale, folder: Path) -> Iterator[Figure]:
         with Together([]) as together:
             branch(together)  # which has what lies before served
             copies = [_took(partial(branch, together), model) for _ in range(scale.forks)]
-        alone = [_took(branch, model) for _ in range(scale.replay_times)]
+        alone = [_took(branch, model) for _ in range(scale.fork_times)]
     finally:
         listener.stop()
     what = f"from a checkpoint after {scale.forked - 1} steps, until its model is asked"

@@ -19,6 +19,7 @@ class Scale:
     draw_times: int
     replays: tuple[int, ...]
     replay_times: int
+    fork_times: int
     forked: int  # steps of a run
     forked_at_once: int
     forks: int  # from a checkpoint
@@ -33,14 +34,15 @@ class Scale:
 FULL = Scale(
     histories=(1, 50, 200, 1000),
     short=220,
-    short_times=6,
-    long_times=6,
+    short_times=12,
+    long_times=12,
     shape_steps=80,
     record_times=6,
     rounds=8,
-    draw_times=6,
+    draw_times=12,
     replays=(50, 200),
-    replay_times=6,
+    replay_times=12,
+    fork_times=4,
     forked=200,
     forked_at_once=8,
     forks=20,
@@ -63,6 +65,7 @@ QUICK = Scale(
     draw_times=1,
     replays=(10,),
     replay_times=2,
+    fork_times=2,
     forked=10,
     forked_at_once=4,
     forks=5,

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from bench.figure import Figure
 
-_HEAD = "| {} | costs | single runs | next to | ratio | target | |\n| --- | ---: | ---: | --- | ---: | --- | --- |"
+_HEAD = "| {} | costs | interval | next to | ratio | target | |\n| --- | ---: | ---: | --- | ---: | --- | --- |"
 
 INTRODUCTION = """\
 # Speed and size
@@ -19,8 +19,9 @@ Every figure stands next to something measured in the same run, on the same mach
 anything elsewhere. The agent has a conversation that grows by about 1.6 kB a step, against a model server on the same
 machine that answers at once. `bench/` holds all of it, and `./task bench` runs it.
 
-What is told is the median of several runs; *single runs* are the smallest and the largest of them (for six, that is a
-97 % interval of their median). A target is met when all of them meet it, and undetermined when only some do.
+What is told is the median of several runs, with its 95 % *interval* by their order alone: of six the smallest and the
+largest, of twelve the third from both ends (of fewer than six it is less than that). How many there are was set before.
+A target is met when all of the interval meets it, and undetermined when only some of it does.
 
 - **An exchange** is one HTTP request with its answer, by plain httpx. The agent bare, the agent *with two bare commits*
   to SQLite (one before each exchange and one after it, of rows as large as a tape's), the agent recorded, and the agent
