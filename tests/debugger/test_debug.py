@@ -111,6 +111,8 @@ def test_goes_through_a_run_by_steps_tools_texts_and_values(desk: Desk) -> None:
         'when messages[1]["content"]',
         "find left out",
         "raised",
+        "j 2",
+        "when messages",
     )
     assert where(told[0]) == (3, ASKS)
     assert told[1]["result"]["text"] == "6"
@@ -123,6 +125,7 @@ def test_goes_through_a_run_by_steps_tools_texts_and_values(desk: Desk) -> None:
     assert (told[9]["result"]["told"]["step"], told[9]["position"]["step"]) == (3, 3)
     assert where(told[10]) == (5, LAST)
     assert "IndexError" in told[10]["result"]["stop"]["text"]
+    assert told[12]["result"]["stop"]["text"].startswith("[3] is new: {'role': 'tool', ")
 
 
 def test_a_breakpoint_says_where_it_really_is(desk: Desk) -> None:

@@ -234,7 +234,7 @@ def _text(file: str) -> str:
     try:
         data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     except OSError as error:
-        raise UsageError(f"{file} cannot be read: {error.strerror}") from error
+        raise UsageError(f"{file} cannot be read ({error.strerror}): name a file, or - for standard input") from error
     return data.decode("utf-8", "replace")
 
 

@@ -6,6 +6,7 @@ import dis
 import re
 from collections.abc import Callable, Sequence
 from types import CodeType, FrameType
+from typing import NamedTuple
 
 from reenact.engine.digest import Digester
 from reenact.engine.glimpse import glimpse
@@ -286,7 +287,7 @@ class Watched:
         self._code = compile(watch.text.strip(), "<watch>", "eval")
         self._digester = Digester(bounds=EXACT)
         self._frame: FrameType | None = None
-        self._value: tuple[bytes | int, str] | None = None
+        self._value: _Value | None = None
         self._frame = next(filter(self._is_it, frames), None)
         if self._frame is not None:
             self._value = self._now()
@@ -301,7 +302,7 @@ class Watched:
         before, self._value = self._value, self._now()
         if before == self._value:
             return ""
-        return f"{_shown(before)} → {_shown(self._value)}"
+        return _change(before, self._value)
 
     def left(self, frame: FrameType) -> None:
         """A frame is left; when it is this one, another of the same function is another life."""
@@ -320,19 +321,37 @@ class Watched:
             return frame.f_globals.get("__name__") == self._module
         return name_of(frame) == self._watch.function
 
-    def _now(self) -> tuple[bytes | int, str] | None:
-        """A digest of what it is, or an identity; None where it is nothing."""
+    def _now(self) -> _Value | None:
+        """What it is; None where it is nothing."""
         assert self._frame is not None  # noqa: S101  callers have asked
         try:
             value = evaluated(self._code, self._frame, of_module=bool(self._module))
         except Exception:  # noqa: BLE001  it need not be there yet
             return None
         digest = self._digester.digest(value)
-        return (id(value) if digest is None else digest), glimpse(value)
+        same = id(value) if digest is None else digest
+        if type(value) is not list or not value:
+            return _Value(same, glimpse(value))
+        return _Value(same, glimpse(value), tuple(map(id, value)), glimpse(value[-1]))
 
 
-def _shown(value: tuple[bytes | int, str] | None) -> str:
-    return "nothing" if value is None else value[1]
+class _Value(NamedTuple):
+    """What an expression gave: a digest or its identity, and how it is told; of a list its items, and the last."""
+
+    same: bytes | int
+    told: str
+    items: tuple[int, ...] = ()
+    last: str = ""
+
+
+def _change(before: _Value | None, after: _Value | None) -> str:
+    """What it was and what it is; of a list to which something was added, as it mostly is, what that was."""
+    if before is not None and after is not None:
+        had, has = len(before.items), len(after.items)
+        if 0 < had < has and after.items[:had] == before.items:
+            new = f"[{had}] is new" if has == had + 1 else f"[{had}] to [{has - 1}] are new, the last"
+            return f"{new}: {after.last}"
+    return " → ".join("nothing" if value is None else value.told for value in (before, after))
 
 
 def _is_named(one: Break, frame: FrameType) -> bool:

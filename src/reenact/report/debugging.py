@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -42,6 +43,7 @@ _NAME: Final = 24  # columns that names are lined up to
 _USAGE: Final = 28  # columns of a command's names
 _ROWS: Final = 12  # of what the program has written, at a stop
 _ALL: Final = 1_000_000  # columns
+_ADDED: Final = re.compile(r"\[\d+\] (is|to \[\d+\] are) new")
 _BESIDE: Final = 30  # letters on either side of what was found
 _TRY: Final = (
     ("s n o c", "go on: step into, next line, out of the function, continue"),
@@ -184,8 +186,8 @@ class View:
     def _changes(self, text: str) -> Iterator[str]:
         for change in text.split("\n"):
             before, arrow, after = change.partition(" → ")
-            if columns(change) + 4 <= self._width or not arrow:
-                yield f"  {plain(change)}"
+            if columns(change) + 4 <= self._width or not arrow or _ADDED.match(change):
+                yield f"  {clip(plain(change), self._width - 2)}"
             else:
                 yield f"  {self._paint.bad('-')} {clip(plain(before), self._width - 4)}"
                 yield f"  {self._paint.good('+')} {clip(plain(after), self._width - 4)}"
