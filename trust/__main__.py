@@ -28,7 +28,7 @@ def main() -> int:
             (place := Path(folder) / name).mkdir()
             sys.stderr.write(f"trust: {PARTS[name].what}\n")
             rows.append(page.Row(PARTS[name], list(timed(PARTS[name].tried(place, size), sys.stderr))))
-        text = page.page(rows, machine.lines(Path(folder), before), quick=asked.quick)
+        text = page.page(rows, machine.lines(Path(folder), before), quick=asked.quick).replace(f"{folder}/", "")
     sys.stdout.write(text)
     if asked.write is not None:
         asked.write.write_text(text, encoding="utf-8")
