@@ -11,18 +11,16 @@ import msgspec
 
 from reenact.debugger.process import Checkpoint, GoneError, Process, Root
 from reenact.launch.settings import Settings
+from reenact.probe.checkpoint import MOST
 from reenact.probe.messages import At, Call, Ended, Moment, Run, Stopped, Stops
 from reenact.tape.reader import Recording
 
 SPACING = 20_000_000
-"""Of checkpoints, at first: ns of processor time."""
+"""Of checkpoints: ns of processor time. On a long way it grows, see `probe.checkpoint`."""
 NEAR = 5_000_000
 """An event that somebody leaves, where a process stood, is one when the last is so far away (likewise)."""
-MOST = 512
-"""So many are kept. When there are more, or memory becomes scarce, every other one goes, and new ones come at twice the
-distance."""
 SCARCE = 0.2
-"""What is left of the machine's memory then, at most."""
+"""Where at most that part of the machine's memory is left, two go for each that comes."""
 NOWHERE = Stops()
 _FEW = 8
 
@@ -207,14 +205,17 @@ class Timeline:
     def _keep(self, checkpoint: Checkpoint) -> None:
         """A process has left a checkpoint."""
         insort(self._checkpoints, checkpoint, key=_moment)
-        if len(self._checkpoints) > MOST or (len(self._checkpoints) > _FEW and available() < SCARCE):
-            self._spacing *= 2
-            dropped = [
-                one for one in self._checkpoints[1:-1:2] if one is not self._at.base
-            ]  # with which the present would end
-            self._checkpoints = [one for one in self._checkpoints if one not in dropped]
-            for one in dropped:
-                one.end()
+        if len(self._checkpoints) > _FEW and available() < SCARCE:
+            self._drop(2)
+        elif len(self._checkpoints) > MOST:
+            self._drop(1)
+
+    def _drop(self, count: int) -> None:
+        """Those go without which the way from the one before to the one after is shortest."""
+        for _ in range(count):
+            held = self._checkpoints
+            free = [at for at in range(1, len(held) - 1) if held[at] is not self._at.base]  # it would end the present
+            held.pop(min(free, key=lambda at: held[at + 1].spent - held[at - 1].spent)).end()
 
     def _run(self, goal: Moment | None, stops: Stops = NOWHERE) -> Stopped | Ended:
         before = self.moment.event
