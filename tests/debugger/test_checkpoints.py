@@ -331,6 +331,22 @@ def test_what_stood_where_somebody_was_is_the_checkpoint_there(bench: Bench, mon
         assert timeline.forward(Stops()).divergences == []  # type: ignore[union-attr]  # it has ended
 
 
+def test_of_the_places_where_somebody_was_the_latest_are_held(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timelines, "SPACING", 1_000_000_000_000)
+    with Timeline(recorded(bench, WRITES, 30)) as timeline:
+        truth = {}
+        places = [20, 10, 25, 5, 15, 29, 23, 12]
+        for event in places:
+            timeline.seek(Moment(event))
+            truth[event] = where(timeline)
+        timeline.seek(Moment(1))
+        assert timeline.checkpoints == [Moment(), *map(Moment, sorted(places[-timelines.STOOD :]))]
+        for event in places:
+            timeline.seek(Moment(event))
+            assert where(timeline) == truth[event]
+        assert len(timeline.checkpoints) <= 1 + timelines.STOOD
+
+
 def test_a_checkpoint_that_is_killed_is_not_missed(bench: Bench) -> None:
     with Timeline(recorded(bench, WRITES, 30)) as timeline:
         timeline.forward(Stops())

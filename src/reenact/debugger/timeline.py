@@ -19,6 +19,8 @@ SPACING = 20_000_000
 """Of checkpoints: ns of processor time. On a long way it grows, see `probe.checkpoint`."""
 NEAR = 5_000_000
 """An event that somebody leaves, where a process stood, is one when the last is so far away (likewise)."""
+STOOD = 4
+"""Of these, so many are kept, the latest: memory does not grow with the places where somebody was."""
 SCARCE = 0.2
 """Where at most that part of the machine's memory is left, two go for each that comes."""
 NOWHERE = Stops()
@@ -40,6 +42,7 @@ class Timeline:
         self._calls: list[Call] = []  # in the order of the run, as far as anybody has been
         self._events: dict[Call, int] = {}
         self._checkpoints: list[Checkpoint] = []
+        self._stood: list[Checkpoint] = []  # where somebody was, the latest last
         self._roots: list[Root] = []
         self._at = self._fresh()
 
@@ -192,6 +195,10 @@ class Timeline:
             self._at.end()
         elif (checkpoint := self._at.park(min(NEAR, self._spacing))) is not None:
             self._keep(checkpoint)
+            self._stood.append(checkpoint)
+            if len(self._stood) > STOOD and (oldest := self._stood.pop(0)) in self._checkpoints:
+                self._checkpoints.remove(oldest)
+                oldest.end()
         self._at.spoiled = True
         if len(self._roots) > 1 and not self._checkpoints:
             self._roots.pop(0).end()
