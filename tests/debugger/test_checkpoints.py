@@ -252,6 +252,7 @@ def test_when_they_are_too_many_the_one_goes_that_is_missed_least(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(timelines, "MOST", 10)
+    monkeypatch.setattr(timelines, "STOOD", 100)
     gone: list[Checkpoint] = []
     monkeypatch.setattr(Checkpoint, "end", lambda self, end=Checkpoint.end: (gone.append(self), end(self)))
     with Timeline(recorded(bench, WRITES, 30)) as timeline:
@@ -345,6 +346,15 @@ def test_of_the_places_where_somebody_was_the_latest_are_held(bench: Bench, monk
             timeline.seek(Moment(event))
             assert where(timeline) == truth[event]
         assert len(timeline.checkpoints) <= 1 + timelines.STOOD
+
+
+def test_a_place_that_is_near_a_checkpoint_is_not_held(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SPACING", "NEAR"):
+        monkeypatch.setattr(timelines, name, 1_000_000_000_000)
+    with Timeline(recorded(bench, WRITES, 30)) as timeline:
+        for event in (20, 10, 25, 1):
+            assert timeline.seek(Moment(event)).moment == Moment(event)
+        assert timeline.checkpoints == [Moment()]
 
 
 def test_a_checkpoint_that_is_killed_is_not_missed(bench: Bench) -> None:

@@ -17,8 +17,9 @@ from reenact.tape.reader import Recording
 
 SPACING = 20_000_000
 """Of checkpoints: ns of processor time. On a long way it grows, see `probe.checkpoint`."""
-NEAR = 5_000_000
-"""An event that somebody leaves, where a process stood, is one when the last is so far away (likewise)."""
+NEAR = 40_000_000
+"""An event that somebody leaves, where a process stood, is one when the last is so far away (likewise). A nearer one
+would save little, and what comes next had to take new memory, not that of the process that is left."""
 STOOD = 4
 """Of these, so many are kept, the latest: memory does not grow with the places where somebody was."""
 SCARCE = 0.2
@@ -193,7 +194,7 @@ class Timeline:
         """
         if not self._spacing or self._at.spoiled or not self._is_new():
             self._at.end()
-        elif (checkpoint := self._at.park(min(NEAR, self._spacing))) is not None:
+        elif (checkpoint := self._at.park(NEAR)) is not None:
             self._keep(checkpoint)
             self._stood.append(checkpoint)
             if len(self._stood) > STOOD and (oldest := self._stood.pop(0)) in self._checkpoints:
