@@ -17,7 +17,7 @@ from reenact.tape.reader import Recording
 
 SPACING = 20_000_000
 """Of checkpoints: ns of processor time. On a long way it grows, see `probe.checkpoint`."""
-NEAR = 40_000_000
+NEAR = 80_000_000
 """An event that somebody leaves, where a process stood, is one when the last is so far away (likewise). A nearer one
 would save little, and what comes next had to take new memory, not that of the process that is left."""
 STOOD = 4
