@@ -8,15 +8,20 @@ import signal
 import subprocess
 import sys
 import time
+from bisect import bisect
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from reenact.debugger import timeline as timelines
-from reenact.debugger.process import AskError
+from reenact.debugger.process import AskError, Checkpoint
 from reenact.debugger.timeline import Timeline
-from reenact.probe.messages import Moment, Stopped, Stops, Watch
+from reenact.engine.session import Session
+from reenact.probe.checkpoint import MOST, Checkpoints
+from reenact.probe.link import Link
+from reenact.probe.messages import Moment, Question, Stopped, Stops, Watch
 from reenact.tape.reader import Recording, read
 from tests.runs import Bench
 
@@ -243,19 +248,46 @@ def test_with_threads_it_runs_again_and_says_why(bench: Bench) -> None:
         assert timeline.forward(Stops()).divergences == []  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("scarce", ["number", "memory"])
-def test_when_they_are_too_many_some_go_and_all_can_be_reached(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch, scarce: str
+def test_when_they_are_too_many_the_one_goes_that_is_missed_least(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if scarce == "number":
-        monkeypatch.setattr(timelines, "MOST", 10)
-    else:
-        monkeypatch.setattr(timelines, "available", lambda: 0.1)
+    monkeypatch.setattr(timelines, "MOST", 10)
+    monkeypatch.setattr(timelines, "STOOD", 100)
+    gone: list[Checkpoint] = []
+    monkeypatch.setattr(Checkpoint, "end", lambda self, end=Checkpoint.end: (gone.append(self), end(self)))
     with Timeline(recorded(bench, WRITES, 30)) as timeline:
         timeline.forward(Stops())
-        assert 1 < len(timeline.checkpoints) <= 10
+        held = [one.spent for one in timeline._checkpoints]
+        assert len(gone) > 5
+        at = bisect(held, gone[-1].spent)
+        assert held[at] - held[at - 1] <= min(after - before for before, after in zip(held, held[2:], strict=False))
+        before = len(gone)
+        for event in far_apart(20, 30):
+            assert len(timeline.checkpoints) == 10
+            assert timeline.seek(Moment(event)).moment == Moment(event)
+        assert len(gone) > before  # for those that have stood where somebody was
+
+
+def test_when_memory_is_scarce_more_go_than_come(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timelines, "available", lambda: 0.1)
+    with Timeline(recorded(bench, WRITES, 30)) as timeline:
+        timeline.forward(Stops())
+        assert 1 < len(timeline.checkpoints) <= 8
         for event in far_apart(20, 30):
             assert timeline.seek(Moment(event)).moment == Moment(event)
+
+
+@pytest.mark.parametrize(("way", "apart"), [(1.0, 0.02), (100.0, 100 / MOST)])
+def test_on_a_long_way_they_lie_farther_apart(way: float, apart: float) -> None:
+    link, theirs = Link[Question].pair(Question)
+    os.close(theirs)
+    checkpoints = Checkpoints(cast("Session", None), link, None)
+    checkpoints._spent = int(way * 1e9)
+    checkpoints._last = checkpoints.spent - int(0.9 * apart * 1e9)
+    assert not checkpoints.due(20_000_000)
+    checkpoints._last = checkpoints.spent - int(1.1 * apart * 1e9)
+    assert checkpoints.due(20_000_000)
+    link.close()
 
 
 @pytest.mark.parametrize("meets", ["lambda *_: print('met')", "signal.SIG_IGN"], ids=["hears", "ignores"])
@@ -298,6 +330,31 @@ def test_what_stood_where_somebody_was_is_the_checkpoint_there(bench: Bench, mon
             assert timeline._at.base in timeline._checkpoints
             assert int(of(timeline._at.pid, "PPid")) == stood[event]
         assert timeline.forward(Stops()).divergences == []  # type: ignore[union-attr]  # it has ended
+
+
+def test_of_the_places_where_somebody_was_the_latest_are_held(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timelines, "SPACING", 1_000_000_000_000)
+    with Timeline(recorded(bench, WRITES, 30)) as timeline:
+        truth = {}
+        places = [20, 10, 25, 5, 15, 29, 23, 12]
+        for event in places:
+            timeline.seek(Moment(event))
+            truth[event] = where(timeline)
+        timeline.seek(Moment(1))
+        assert timeline.checkpoints == [Moment(), *map(Moment, sorted(places[-timelines.STOOD :]))]
+        for event in places:
+            timeline.seek(Moment(event))
+            assert where(timeline) == truth[event]
+        assert len(timeline.checkpoints) <= 1 + timelines.STOOD
+
+
+def test_a_place_that_is_near_a_checkpoint_is_not_held(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SPACING", "NEAR"):
+        monkeypatch.setattr(timelines, name, 1_000_000_000_000)
+    with Timeline(recorded(bench, WRITES, 30)) as timeline:
+        for event in (20, 10, 25, 1):
+            assert timeline.seek(Moment(event)).moment == Moment(event)
+        assert timeline.checkpoints == [Moment()]
 
 
 def test_a_checkpoint_that_is_killed_is_not_missed(bench: Bench) -> None:

@@ -11,18 +11,19 @@ import msgspec
 
 from reenact.debugger.process import Checkpoint, GoneError, Process, Root
 from reenact.launch.settings import Settings
+from reenact.probe.checkpoint import MOST
 from reenact.probe.messages import At, Call, Ended, Moment, Run, Stopped, Stops
 from reenact.tape.reader import Recording
 
 SPACING = 20_000_000
-"""Of checkpoints, at first: ns of processor time."""
-NEAR = 5_000_000
-"""An event that somebody leaves, where a process stood, is one when the last is so far away (likewise)."""
-MOST = 512
-"""So many are kept. When there are more, or memory becomes scarce, every other one goes, and new ones come at twice the
-distance."""
+"""Of checkpoints: ns of processor time. On a long way it grows, see `probe.checkpoint`."""
+NEAR = 80_000_000
+"""An event that somebody leaves, where a process stood, is one when the last is so far away (likewise). A nearer one
+would save little, and what comes next had to take new memory, not that of the process that is left."""
+STOOD = 4
+"""Of these, so many are kept, the latest: memory does not grow with the places where somebody was."""
 SCARCE = 0.2
-"""What is left of the machine's memory then, at most."""
+"""Where at most that part of the machine's memory is left, two go for each that comes."""
 NOWHERE = Stops()
 _FEW = 8
 
@@ -42,6 +43,7 @@ class Timeline:
         self._calls: list[Call] = []  # in the order of the run, as far as anybody has been
         self._events: dict[Call, int] = {}
         self._checkpoints: list[Checkpoint] = []
+        self._stood: list[Checkpoint] = []  # where somebody was, the latest last
         self._roots: list[Root] = []
         self._at = self._fresh()
 
@@ -192,8 +194,12 @@ class Timeline:
         """
         if not self._spacing or self._at.spoiled or not self._is_new():
             self._at.end()
-        elif (checkpoint := self._at.park(min(NEAR, self._spacing))) is not None:
+        elif (checkpoint := self._at.park(NEAR)) is not None:
             self._keep(checkpoint)
+            self._stood.append(checkpoint)
+            if len(self._stood) > STOOD and (oldest := self._stood.pop(0)) in self._checkpoints:
+                self._checkpoints.remove(oldest)
+                oldest.end()
         self._at.spoiled = True
         if len(self._roots) > 1 and not self._checkpoints:
             self._roots.pop(0).end()
@@ -207,14 +213,17 @@ class Timeline:
     def _keep(self, checkpoint: Checkpoint) -> None:
         """A process has left a checkpoint."""
         insort(self._checkpoints, checkpoint, key=_moment)
-        if len(self._checkpoints) > MOST or (len(self._checkpoints) > _FEW and available() < SCARCE):
-            self._spacing *= 2
-            dropped = [
-                one for one in self._checkpoints[1:-1:2] if one is not self._at.base
-            ]  # with which the present would end
-            self._checkpoints = [one for one in self._checkpoints if one not in dropped]
-            for one in dropped:
-                one.end()
+        if len(self._checkpoints) > _FEW and available() < SCARCE:
+            self._drop(2)
+        elif len(self._checkpoints) > MOST:
+            self._drop(1)
+
+    def _drop(self, count: int) -> None:
+        """Those go without which the way from the one before to the one after is shortest."""
+        for _ in range(count):
+            held = self._checkpoints
+            free = [at for at in range(1, len(held) - 1) if held[at] is not self._at.base]  # it would end the present
+            held.pop(min(free, key=lambda at: held[at + 1].spent - held[at - 1].spent)).end()
 
     def _run(self, goal: Moment | None, stops: Stops = NOWHERE) -> Stopped | Ended:
         before = self.moment.event

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from reenact.engine.session import Session
 
 
+MOST = 512
+"""So many are kept of a run."""
+
+
 class Checkpoints:
     """Those of one process. `folders` are what it may change, see `Enclosed`; None where the kernel closes nothing.
 
@@ -37,8 +41,9 @@ class Checkpoints:
         return self._spent + _real.process_time_ns() - self._since
 
     def due(self, spacing: int) -> bool:
-        """Whether the last one is so long ago."""
-        return self.spent - self._last >= spacing
+        """Whether the last one is so long ago (ns), and so far that few would have to go if all of the way had such."""
+        spent = self.spent
+        return spent - self._last >= max(spacing, spent // MOST)
 
     def begin(self, moment: Moment) -> bool:
         """Leaves the first one: this process stands still, and a copy of it goes on. For the rest, as `leave`.
