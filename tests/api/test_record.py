@@ -83,6 +83,31 @@ BLOCK = """
     print(run.id)
 """
 
+BUSY_THREAD = """
+    import asyncio, time
+    import reenact
+
+    def compute(seconds):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            pass
+
+    def work(loop, called):
+        compute(0.15)
+        loop.call_soon_threadsafe(called.append, "by the thread")
+        compute(0.15)
+
+    @reenact.record
+    async def wait():
+        called = []
+        job = asyncio.create_task(asyncio.to_thread(work, asyncio.get_running_loop(), called))
+        await asyncio.sleep(0.02)  # runs out while the thread computes
+        await job
+        print("came", called)
+
+    asyncio.run(wait())
+"""
+
 
 def echo(turn: Turn) -> Say | Call:
     """Says what it was asked."""
@@ -126,6 +151,15 @@ def test_runs_in_threads_are_on_tapes_of_their_own_and_verify(bench: Bench) -> N
     assert all(run_id.startswith("threaded-") for run_id in ids)
     assert len({(bench.store.path(run_id)).read_bytes() for run_id in ids}) == 8
     for run_id in ids:
+        verified = run.verify(run_id)
+        assert verified["status"] == 0, json.dumps(verified, indent=1)[:3000]
+
+
+def test_a_timer_comes_while_a_thread_holds_the_baton_and_gives_its_loop_something_to_run(bench: Bench) -> None:
+    run = recorded(bench, BUSY_THREAD)
+    assert run.done.stdout == b"came ['by the thread']\n"
+    (run_id,) = bench.store.ids()
+    for _ in range(2):
         verified = run.verify(run_id)
         assert verified["status"] == 0, json.dumps(verified, indent=1)[:3000]
 

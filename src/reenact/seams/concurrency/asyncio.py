@@ -160,7 +160,10 @@ class _Gates:
         loop.time = self.time
 
     def of(self, session: Session) -> RecordGate | ReplayGate:
+        """The session's gate, for code that runs on the loop."""
         gate = self._gates.get(session)
+        if gate is not None and gate is self._replaying and session.live:
+            return self._go_live(gate)  # a call that blocked the loop's own thread has brought the run there
         if gate is None:
             gate = self._gates[session] = _gate(self._loop, session)
             if isinstance(gate, ReplayGate):
@@ -266,13 +269,17 @@ class _Gates:
         """The run of that gate is resumed, and goes on live where its tape ends."""
         if self._clock is _real.monotonic:
             self._clock = gate.session.monotonic
-        gate.session.at_live.append(lambda: self._loop.call_soon_threadsafe(self._go_live, gate))
+        gate.session.at_live.append(lambda: self._loop.call_soon_threadsafe(self._meet_live, gate))
 
-    def _go_live(self, gate: ReplayGate) -> None:
-        live = RecordGate(self._loop, gate.session, gate.index)
-        self._gates[gate.session] = live
+    def _meet_live(self, gate: ReplayGate) -> None:
+        if gate is self._replaying:
+            self._go_live(gate)
+
+    def _go_live(self, gate: RecordGate | ReplayGate) -> RecordGate:
+        live = self._gates[gate.session] = RecordGate(self._loop, gate.session, gate.index)
         self._recording.append(live)
         self._replaying = None
+        return live
 
     def _select_replaying(self, gate: ReplayGate) -> Any:
         loop = self._loop
