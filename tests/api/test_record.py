@@ -105,7 +105,32 @@ BUSY_THREAD = """
         await job
         print("came", called)
 
-    asyncio.run(wait())
+    if __name__ == "__main__":
+        asyncio.run(wait())
+"""
+
+LET_GO = """
+    import asyncio, os
+    import httpx2, reenact
+
+    async def numbers():
+        for number in range(9):
+            yield number
+
+    async def ask(client, text):
+        body = {"model": "m", "messages": [{"role": "user", "content": text}]}
+        return (await client.post(os.environ["OPENAI_BASE_URL"] + "/chat/completions", json=body)).status_code
+
+    @reenact.record
+    async def answer():
+        async with httpx2.AsyncClient() as client:
+            async for _ in numbers():
+                break
+            await asyncio.sleep(0.01)  # the loop closes it meanwhile, in a task
+            print(await asyncio.gather(ask(client, "one"), ask(client, "two")))
+
+    if __name__ == "__main__":
+        asyncio.run(answer())
 """
 
 
@@ -162,6 +187,12 @@ def test_a_timer_comes_while_a_thread_holds_the_baton_and_gives_its_loop_somethi
     for _ in range(2):
         verified = run.verify(run_id)
         assert verified["status"] == 0, json.dumps(verified, indent=1)[:3000]
+
+
+def test_a_loop_that_runs_already_closes_generators_as_it_does_in_replay(bench: Bench) -> None:
+    run = recorded(bench, LET_GO)
+    verified = run.verify(bench.store.ids()[0])
+    assert verified["status"] == 0, json.dumps(verified, indent=1)[:3000]
 
 
 def test_a_block_is_recorded_and_its_program_replays_it(bench: Bench) -> None:

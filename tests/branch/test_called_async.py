@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 
 import pytest
 
 from reenact.tape.reader import read
 from reenact.testing import ModelServer
+from reenact.testing.reply import Reply
+from reenact.testing.turn import Turn
 from tests.branch.test_called import ran
 from tests.branch.test_fork import Counting, fork, made, refunding, verified
 from tests.runs import Bench, settings
@@ -132,6 +135,30 @@ TOOL = """
         print(asyncio.run(work()))
 """
 
+FIRST = """
+    import asyncio, os
+    import httpx2, reenact
+
+    @reenact.record
+    async def work():
+        url = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
+        async with httpx2.AsyncClient() as client:
+            async def ask(text):
+                body = {"model": "gpt-5", "messages": [{"role": "user", "content": text}]}
+                return (await client.post(url, json=body)).json()["choices"][0]["message"]["content"]
+
+            tasks = [asyncio.create_task(ask(text)) for text in ("quick", "slow", "slow")]
+            done, pending = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            if not any("given" in task.result() for task in done):
+                for task in pending:
+                    task.cancel()
+            await asyncio.gather(*pending, return_exceptions=True)
+            return [None if task.cancelled() else task.result() for task in tasks]
+
+    if __name__ == "__main__":
+        asyncio.run(work())
+"""
+
 
 @pytest.fixture
 def server() -> Iterator[ModelServer]:
@@ -201,3 +228,27 @@ def test_another_result_of_a_tool(bench: Bench) -> None:
     ended = read(branch.path).ended
     assert ended is not None
     assert b'"refunded\\": 7' in ended.result
+
+
+class Slow(Counting):
+    """As that, and takes its time where it is asked for."""
+
+    def __call__(self, turn: Turn) -> Reply:
+        """The answer."""
+        if "slow" in turn.prompt:
+            time.sleep(0.3)
+        return super().__call__(turn)
+
+
+def test_what_its_parent_cancelled_later_is_asked_again(bench: Bench) -> None:
+    (bench.folder / "answer.txt").write_text("given")
+    with ModelServer(Slow()) as server:
+        run, _ = ran(bench, server, FIRST)
+        assert len(server.requests) == 3
+        again = verified(made(bench, fork(bench, f"{run}@1", server=server)))
+        branch = verified(made(bench, fork(bench, f"{run}@1", "--response", "answer.txt", server=server)))
+    for made_of, kept in ((again, 1), (branch, 3)):
+        ended = read(made_of.path).ended
+        assert ended is not None
+        said = json.loads(ended.result)
+        assert [text is not None for text in said] == [True] * kept + [False] * (3 - kept)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import asyncio.base_events
 import math
+import sys
 from asyncio import AbstractEventLoop
 from collections.abc import Callable
 from typing import Any
@@ -109,8 +110,17 @@ def attach(loop: AbstractEventLoop, session: Session) -> None:
             return
         gates = loop.__dict__[_GATES] = _Gates(loop)
         _GATED.add(loop)
+        if asyncio._get_running_loop() is loop:
+            _meet_generators(loop)
     gates.of(session)
     session.gates = _gate_finder(session)
+
+
+def _meet_generators(loop: Any) -> None:
+    """What closes the async generators of a loop that runs already is from before the seam was there."""
+    met = loop._asyncgen_finalizer_hook
+    if getattr(sys.get_asyncgen_hooks().finalizer, "__self__", None) is loop:
+        sys.set_asyncgen_hooks(finalizer=met)
 
 
 def loops() -> list[Any]:
