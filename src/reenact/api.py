@@ -56,7 +56,6 @@ if TYPE_CHECKING:
 __all__ = ["record", "tool"]
 
 F = TypeVar("F", bound=Callable[..., Any])
-_ASYNC = "the run is of an async function, whose event loop cannot be gone on with by now: fork a whole program instead"
 
 
 class _Process:
@@ -331,10 +330,10 @@ class Run:
     def _end_replay(self, session: Session, spec: Spec, error: BaseException | None, result: bytes) -> None:
         if self._probe is not None:
             self._probe.end()
-        failed: Failed | None = encode(error) if error is not None else None
         if self._branch is not None:
-            self._branch.end(failed, result)
+            self._branch.end(error, result)
             return
+        failed: Failed | None = encode(error) if error is not None else None
         tape = session.plan.prefix
         ended = tape.ended if tape is not None else None
         if ended is not None and error is None and ended.error is None and ended.result != result:
@@ -483,7 +482,4 @@ def _recorded_call(spec: Spec) -> tuple[Callable[..., Any], values.Arguments]:
     sys.argv = entry.argv(manifest)
     with muted():  # what the program does when it is imported was not recorded
         program = entry.Program(manifest)
-        function = program.function()
-        if spec.goes_on and (inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)):
-            raise UsageError(_ASYNC)
-        return function, values.decode(manifest.arguments, program.module)
+        return program.function(), values.decode(manifest.arguments, program.module)

@@ -83,6 +83,56 @@ BLOCK = """
     print(run.id)
 """
 
+BUSY_THREAD = """
+    import asyncio, time
+    import reenact
+
+    def compute(seconds):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            pass
+
+    def work(loop, called):
+        compute(0.15)
+        loop.call_soon_threadsafe(called.append, "by the thread")
+        compute(0.15)
+
+    @reenact.record
+    async def wait():
+        called = []
+        job = asyncio.create_task(asyncio.to_thread(work, asyncio.get_running_loop(), called))
+        await asyncio.sleep(0.02)  # runs out while the thread computes
+        await job
+        print("came", called)
+
+    if __name__ == "__main__":
+        asyncio.run(wait())
+"""
+
+LET_GO = """
+    import asyncio, os
+    import httpx2, reenact
+
+    async def numbers():
+        for number in range(9):
+            yield number
+
+    async def ask(client, text):
+        body = {"model": "m", "messages": [{"role": "user", "content": text}]}
+        return (await client.post(os.environ["OPENAI_BASE_URL"] + "/chat/completions", json=body)).status_code
+
+    @reenact.record
+    async def answer():
+        async with httpx2.AsyncClient() as client:
+            async for _ in numbers():
+                break
+            await asyncio.sleep(0.01)  # the loop closes it meanwhile, in a task
+            print(await asyncio.gather(ask(client, "one"), ask(client, "two")))
+
+    if __name__ == "__main__":
+        asyncio.run(answer())
+"""
+
 
 def echo(turn: Turn) -> Say | Call:
     """Says what it was asked."""
@@ -128,6 +178,21 @@ def test_runs_in_threads_are_on_tapes_of_their_own_and_verify(bench: Bench) -> N
     for run_id in ids:
         verified = run.verify(run_id)
         assert verified["status"] == 0, json.dumps(verified, indent=1)[:3000]
+
+
+def test_a_timer_comes_while_a_thread_holds_the_baton_and_gives_its_loop_something_to_run(bench: Bench) -> None:
+    run = recorded(bench, BUSY_THREAD)
+    assert run.done.stdout == b"came ['by the thread']\n"
+    (run_id,) = bench.store.ids()
+    for _ in range(2):
+        verified = run.verify(run_id)
+        assert verified["status"] == 0, json.dumps(verified, indent=1)[:3000]
+
+
+def test_a_loop_that_runs_already_closes_generators_as_it_does_in_replay(bench: Bench) -> None:
+    run = recorded(bench, LET_GO)
+    verified = run.verify(bench.store.ids()[0])
+    assert verified["status"] == 0, json.dumps(verified, indent=1)[:3000]
 
 
 def test_a_block_is_recorded_and_its_program_replays_it(bench: Bench) -> None:

@@ -34,27 +34,6 @@ PLAIN = """
     if __name__ == "__main__":
         print("result", Desk().serve("ada", steps=4))
 """
-ASYNC = """
-    import asyncio, uuid
-    import openai, reenact
-
-    async def worker(client, who):
-        said = []
-        for n in range(3):
-            asked = [{"role": "user", "content": f"{who} {n} {uuid.uuid4()} {said}"}]
-            said.append((await client.chat.completions.create(model="gpt-5", messages=asked)).choices[0].message.content)
-            await asyncio.sleep(0.01)
-        return said
-
-    @reenact.record
-    async def work(names):
-        async with openai.AsyncOpenAI(max_retries=0) as client:
-            for done in asyncio.as_completed([worker(client, name) for name in names]):
-                print(await done, flush=True)
-
-    if __name__ == "__main__":
-        asyncio.run(work(["a", "b", "c"]))
-"""
 GENERATOR = """
     import openai, reenact
 
@@ -147,15 +126,6 @@ def test_branches_of_a_branch_and_several_at_once(bench: Bench, server: ModelSer
     assert [one["outcome"] for one in json.loads(done.stdout)] == ["ok"] * 3
     for run_id in bench.store.ids():
         assert bench.run("-m", "reenact", "verify", run_id).status == 0
-
-
-def test_a_coroutine_is_refused_and_leaves_nothing(bench: Bench, server: ModelServer) -> None:
-    run, _ = ran(bench, server, ASYNC)
-    done = fork(bench, f"{run}@5", server=server)
-    assert done.status == 2
-    assert b"the run is of an async function" in done.stderr
-    assert len(server.requests) == 9
-    assert bench.store.ids() == [run]
 
 
 def test_a_generator_is_asked_as_often_as_it_was(bench: Bench, server: ModelServer) -> None:

@@ -33,6 +33,7 @@ _OF_CLOCK = frozenset(
 )
 _IN_NS = frozenset(map(int, (ev.DrawKind.MONOTONIC_NS, ev.DrawKind.PERF_COUNTER_NS)))
 _OF_DAY = frozenset(map(int, (ev.DrawKind.TIME, ev.DrawKind.TIME_NS)))
+_CANCELLED = (ev.Kind.HTTP, ev.Kind.TOOL)
 _BROKEN = "the run could not be gone on with"
 _LEAST = 0.001  # seconds that have gone by at least since the clock was read last
 
@@ -126,8 +127,9 @@ class Frontier:
                 loop.call_soon_threadsafe(_done, future)
 
     def asks_again(self, event: Event) -> bool:
-        """Whether a branch leaves its parent with this call: on tape as it was asked, and live from there."""
-        return event.id == self._anew and not event.parts
+        """Whether a branch asks the call anew that is on tape: it leaves its parent there, or that gave it up later."""
+        given_up = self.tape.branch is not None and event.kind in _CANCELLED
+        return (event.id == self._anew or given_up) and not event.parts
 
     # What it knows before
 

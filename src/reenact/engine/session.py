@@ -86,6 +86,8 @@ class Session:
     """One run. `writer` is given when the run is being recorded, `plan.prefix` when there is a tape to serve from.
 
     `exclusive`: the whole process is this run, so that state of the interpreter (generators, say) belongs to it.
+    `owns_loops`: nobody else turns on its event loops, which may wait for the baton. So it is in each replay, also of a
+    function that was recorded among others.
     `birth` is given to a process that a run has started, and that is a session of its own. `vault` knows what is
     secret; one is made where none is given.
     """
@@ -107,6 +109,7 @@ class Session:
         self.plan = plan
         self.writer = writer
         self.exclusive = exclusive
+        self.owns_loops = exclusive or plan.prefix is not None
         self.rules = normalizers
         tape = plan.prefix
         self.vault = vault or Vault(learns=plan.live is not Live.NEVER)

@@ -6,17 +6,20 @@ A run that is resumed does so in the user's own files, one that was forked in co
 from __future__ import annotations
 
 import atexit
+import contextlib
 import errno
+import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from reenact import _real
 from reenact.engine.call import Outgoing
+from reenact.engine.failure import encode
 from reenact.engine.frontier import Frontier
 from reenact.engine.lane import get_lane
 from reenact.engine.session import Session, nobody
-from reenact.launch import child, keeping, rewinding, running
+from reenact.launch import child, keeping, rewinding, running, supervise
 from reenact.launch.altering import edits_of, policy_of
 from reenact.launch.hazards import Hazards
 from reenact.launch.later import SLUG, Edited
@@ -24,11 +27,12 @@ from reenact.launch.rerouting import Reroute
 from reenact.launch.spec import Report, Spec
 from reenact.launch.tail import Tail, tail_of
 from reenact.launch.workspace import Workspace
+from reenact.probe.fork import end_at_once
 from reenact.seams.sockets.watch import watch
 from reenact.seams.system.files import Files, attend
 from reenact.seams.system.states import hide
 from reenact.tape.delta import Bodies
-from reenact.tape.event import Ended, Failed, Sent
+from reenact.tape.event import Ended, Sent
 from reenact.tape.reader import Recording, read
 from reenact.tape.redact import redact_url
 from reenact.tape.writer import TapeWriter
@@ -165,8 +169,11 @@ class Called:
         running.end(Path(spec.report), self._told)
         watch(closed=False)
 
-    def end(self, error: Failed | None, result: bytes) -> None:
-        """The function has ended. What the process does from now on is no part of the branch, and reaches nobody."""
+    def end(self, error: BaseException | None, result: bytes) -> None:
+        """The function has ended, and when that was live, so does the process.
+
+        Tasks and threads that it has left behind would go on with nobody to guard them, over connections that are open.
+        """
         session, spec = self._session, self._spec
         if not session.live and not session.divergences:
             for missing in session.boundary.missing()[:1]:
@@ -174,10 +181,25 @@ class Called:
             self._frontier.go_live()
         watch(closed=True)
         _starts.under_way = False
+        failed = encode(error) if error is not None else None
         if not session.live:
-            child.finish_replay(session, spec, error, self._workspace)
+            child.finish_replay(session, spec, failed, self._workspace)
             return
-        _finish(session, spec, self._files, self._care, self._told, Ended(session.elapsed(), error, result))
+        _finish(session, spec, self._files, self._care, self._told, Ended(session.elapsed(), failed, result))
+        _end_process(error)
+
+
+def _end_process(error: BaseException | None) -> NoReturn:
+    """As the interpreter does, but with nothing of the program's called any more. An exception is on tape and told."""
+    status = 0
+    if isinstance(error, SystemExit) and error.code is not None:
+        status = error.code if isinstance(error.code, int) else 1
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    if isinstance(error, KeyboardInterrupt):
+        supervise.die_as(-signal.SIGINT)
+    end_at_once(status & 0xFF)
 
 
 class _Care:

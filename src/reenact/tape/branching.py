@@ -1,7 +1,7 @@
 """A branch: a run that goes on from a step of another. Its tape holds what is new; the rest is on its parent's.
 
 They part when the answer at that step began to come. What was asked before, and not answered, has the answer that it
-had: it owes nothing to the step.
+had: it owes nothing to the step. That its parent gave it up later does: a branch asks that again.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from reenact.tape.resent import Resent
 
 DEEPEST = 64  # branches of branches
 _LASTING = (ev.Kind.SOCKET, ev.Kind.PIPE)
+_GIVEN_UP = (ev.PartKind.CANCELLED, ev.PartKind.GIVEN_UP)
 _OF_FILES = (ev.Saw, ev.Content, ev.Snapshot, ev.SiteNamed, ev.Redacted)  # files as the run found them, whenever it did
 _ORPHANED = (
     "{path} is a branch of {parent}, which is not in {folder}: a branch holds only what is new. "
@@ -97,8 +98,12 @@ class _Forked:
                 yield ev.Given(event, ev.Giver.PERSON)
             self._given.add(event)
             self._over = self._over or event == self._event
-        elif event in self._begun and not (self._over and self._begun[event] in _LASTING):
+        elif event in self._begun and not (self._over and self._is_parents(part)):
             yield part
+
+    def _is_parents(self, part: ev.Part) -> bool:
+        """Whether what comes after they part is the parent's alone: its program's doing, or over what goes on."""
+        return self._begun[part.event] in _LASTING or part.kind in _GIVEN_UP
 
     def _stays(self, event: int) -> bool:
         """Whether the event was asked before they part, and is not asked again."""

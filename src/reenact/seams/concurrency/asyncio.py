@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import asyncio.base_events
 import math
+import sys
 from asyncio import AbstractEventLoop
 from collections.abc import Callable
 from typing import Any
@@ -109,8 +110,17 @@ def attach(loop: AbstractEventLoop, session: Session) -> None:
             return
         gates = loop.__dict__[_GATES] = _Gates(loop)
         _GATED.add(loop)
+        if asyncio._get_running_loop() is loop:
+            _meet_generators(loop)
     gates.of(session)
     session.gates = _gate_finder(session)
+
+
+def _meet_generators(loop: Any) -> None:
+    """What closes the async generators of a loop that runs already is from before the seam was there."""
+    met = loop._asyncgen_finalizer_hook
+    if getattr(sys.get_asyncgen_hooks().finalizer, "__self__", None) is loop:
+        sys.set_asyncgen_hooks(finalizer=met)
 
 
 def loops() -> list[Any]:
@@ -160,7 +170,10 @@ class _Gates:
         loop.time = self.time
 
     def of(self, session: Session) -> RecordGate | ReplayGate:
+        """The session's gate, for code that runs on the loop."""
         gate = self._gates.get(session)
+        if gate is not None and gate is self._replaying and session.live:
+            return self._go_live(gate)  # a call that blocked the loop's own thread has brought the run there
         if gate is None:
             gate = self._gates[session] = _gate(self._loop, session)
             if isinstance(gate, ReplayGate):
@@ -266,13 +279,17 @@ class _Gates:
         """The run of that gate is resumed, and goes on live where its tape ends."""
         if self._clock is _real.monotonic:
             self._clock = gate.session.monotonic
-        gate.session.at_live.append(lambda: self._loop.call_soon_threadsafe(self._go_live, gate))
+        gate.session.at_live.append(lambda: self._loop.call_soon_threadsafe(self._meet_live, gate))
 
-    def _go_live(self, gate: ReplayGate) -> None:
-        live = RecordGate(self._loop, gate.session, gate.index)
-        self._gates[gate.session] = live
+    def _meet_live(self, gate: ReplayGate) -> None:
+        if gate is self._replaying:
+            self._go_live(gate)
+
+    def _go_live(self, gate: RecordGate | ReplayGate) -> RecordGate:
+        live = self._gates[gate.session] = RecordGate(self._loop, gate.session, gate.index)
         self._recording.append(live)
         self._replaying = None
+        return live
 
     def _select_replaying(self, gate: ReplayGate) -> Any:
         loop = self._loop

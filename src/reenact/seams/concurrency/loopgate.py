@@ -62,14 +62,16 @@ class LoopGate:
         if strand.granted and strand.take():
             self._owes()
         elif order.lone is not strand and not order.has(strand) and self.busy():
-            if not self.session.exclusive:
-                # other runs and the rest of the process turn on this loop too: it never waits for one of them
-                order.leave(strand)
-                return
             self._withdraw()
-            order.ready(strand)
-            order.await_turn(strand)
-            self._owes()
+            if self.session.owns_loops:
+                order.ready(strand)
+                order.await_turn(strand)
+                self._owes()
+                return
+            # other runs and the rest of the process turn on this loop too: it never waits for one of them
+            order.leave(strand)
+            if strand.take():  # its turn had come before it left
+                self._owes()
 
     def _owes(self) -> None:
         """The turn that was taken may have come by an outcome: that is let in when the loop is at rest."""
