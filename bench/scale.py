@@ -50,7 +50,7 @@ FULL = Scale(
     tapes=(10, 50, 200, 1000),
     starts=25,
     seek_steps=1000,
-    seek_times=1,
+    seek_times=6,
     seeks=100,
 )
 
