@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 
@@ -65,6 +66,42 @@ CORRUPTS = 11
 
 def says(turn: Turn) -> Call | Say:
     return Say(f"Answer {turn.index}.")
+
+
+TOLD = """\
+import asyncio, hashlib, json, sys
+from openai import AsyncOpenAI, OpenAI
+
+def of(*values):
+    return hashlib.sha256(json.dumps(values).encode()).hexdigest()
+
+def note(*values):
+    # the program says itself what it holds
+    with open("log.jsonl", "a") as file:
+        print(json.dumps(of(*values)), file=file)
+
+def plain(steps):
+    client, history = OpenAI(max_retries=0), []
+    for turn in range(steps):
+        history.append({"role": "user", "content": f"Step {turn}."})
+        note(turn, history)
+        reply = client.chat.completions.create(model="gpt-5", messages=history[-3:])
+        history.append({"role": "assistant", "content": reply.choices[0].message.content})
+
+async def serve(client, guest, turns):
+    history = []
+    for turn in range(turns):
+        history.append({"role": "user", "content": f"{guest} asks {turn}."})
+        note(turn, history)
+        reply = await client.chat.completions.create(model="gpt-5", messages=history[-3:])
+        history.append({"role": "assistant", "content": reply.choices[0].message.content})
+
+async def tasks(steps):
+    async with AsyncOpenAI(max_retries=0) as client:
+        await asyncio.gather(*(serve(client, guest, steps // 4) for guest in ("Ada", "Bo", "Cy", "Di")))
+
+plain(int(sys.argv[2])) if sys.argv[1] == "plain" else asyncio.run(tasks(int(sys.argv[2])))
+"""
 
 
 @pytest.fixture
@@ -137,3 +174,19 @@ def test_a_step_and_a_step_back_come_to_the_same_state_anywhere(desk: Desk, roun
 
 def _values(told: dict[str, dict[str, list[dict[str, str]]]]) -> list[tuple[str, str]]:
     return [(one["name"], one["text"]) for one in told["result"]["variables"]]
+
+
+@pytest.mark.parametrize("how", ["plain", "tasks"])
+@pytest.mark.parametrize(("steps", "jumps"), [(40, 10), pytest.param(1000, 100, marks=pytest.mark.slow)])
+def test_at_any_step_of_a_long_run_all_is_as_the_run_itself_said(desk: Desk, how: str, steps: int, jumps: int) -> None:
+    recorded(desk.folder, TOLD, how, str(steps))
+    log = [json.loads(line) for line in (desk.folder / "log.jsonl").read_text("utf-8").splitlines()]
+    assert len({*log}) == steps
+    goals = [random.randrange(1, steps + 1) for _ in range(jumps)]
+    told = answers(desk, *(word for goal in goals for word in (f"j {goal}", "p of(turn, history)")))
+    found = dict(zip(goals, (one["result"]["text"] for one in told[1::2]), strict=True))
+    assert [one["position"]["step"] for one in told[::2]] == goals
+    assert {*found.values()} <= {*map(repr, log)}
+    assert len({*found.values()}) == len(found)
+    if how == "plain":  # of tasks the next to ask is not the next to say what it holds
+        assert all(held == repr(log[goal - 1]) for goal, held in found.items())
