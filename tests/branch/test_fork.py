@@ -363,7 +363,7 @@ def test_edits_that_do_not_fit_are_told_before_anything_starts(bench: Bench) -> 
         bench.record(CHAT.format(steps=2), env=settings(server))
         for options, words in (
             (("--response", "x"), b"that is what the model answered"),
-            (("--response", "nothing"), b"nothing cannot be read: No such file"),
+            (("--response", "nothing"), b"nothing cannot be read (No such file or directory): name a file"),
             (("--tool-result", "lookup=x"), b"does not call 'lookup'"),
             (("--context", "x"), b"patch"),
             (("--response", "x", "--response", "x"), b"step 2 has 2 other answers"),
