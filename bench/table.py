@@ -55,7 +55,8 @@ def markdown(figures: Sequence[Figure], machine: Sequence[str], where: Sequence[
     blocks = [INTRODUCTION, *machine]
     for group, rows in groupby(figures, key=lambda figure: figure.group):
         blocks += ["", _HEAD.format(group), *map(_row, rows)]
-    blocks += ["", "Where the bytes of the longest compared tape are:", "", *(f"- {line}" for line in where)]
+    if where:
+        blocks += ["", "Where the bytes of the longest compared tape are:", "", *(f"- {line}" for line in where)]
     return "\n".join(blocks) + "\n"
 
 
