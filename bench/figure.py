@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from math import comb
 
-_OUTSIDE = 0.05
+_OUTSIDE = 0.05  # of all cases the median lies outside of its interval in so many
 
 
 class Unit(Enum):

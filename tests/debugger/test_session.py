@@ -123,6 +123,26 @@ def test_tells_when_a_value_changed_in_both_directions(debugger: Debugger) -> No
     assert line(stop) == CORRUPTS + 1
 
 
+def test_a_list_that_is_made_anew_and_is_equal_has_not_changed(bench: Bench) -> None:
+    program = """\
+def main():
+    words = ["a", {"b": 1}]
+    for n in range(3):
+        words = [dict(one) if one != "a" else one for one in words]
+    words.append("end")
+    return words
+
+main()
+"""
+    with Debugger(read(bench.record(program).path)) as debugger:
+        debugger.break_at("agent.py", 6)
+        debugger.resume()
+        stop = debugger.when("words")
+        assert (line(stop), stop.text) == (5, "[2] is new: 'end'")
+        stop = debugger.when("words")
+        assert (line(stop), stop.text) == (2, "nothing → ['a', {'b': 1}]")
+
+
 def test_what_cannot_be_is_told(debugger: Debugger) -> None:
     with pytest.raises(UsageError, match="has no line of code at 99"):
         debugger.break_at("agent.py", 99)

@@ -300,8 +300,6 @@ class Watched:
             self._value = self._now()
             return ""
         before, self._value = self._value, self._now()
-        if before == self._value:
-            return ""
         return _change(before, self._value)
 
     def left(self, frame: FrameType) -> None:
@@ -345,12 +343,16 @@ class _Value(NamedTuple):
 
 
 def _change(before: _Value | None, after: _Value | None) -> str:
-    """What it was and what it is; of a list to which something was added, as it mostly is, what that was."""
+    """What it was and what it is, if that is another; of a list to which something was added, as it mostly is, what."""
     if before is not None and after is not None:
+        if (before.same, before.told) == (after.same, after.told):
+            return ""  # its items may be other ones, and equal
         had, has = len(before.items), len(after.items)
         if 0 < had < has and after.items[:had] == before.items:
             new = f"[{had}] is new" if has == had + 1 else f"[{had}] to [{has - 1}] are new, the last"
             return f"{new}: {after.last}"
+    if before is after:
+        return ""
     return " → ".join("nothing" if value is None else value.told for value in (before, after))
 
 
