@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, get_args
+from typing import Any, Final, get_args
 
 import msgspec
 import zstandard
@@ -39,6 +40,9 @@ _WINDOW_LOG = 21
 _STRETCH_BYTES = 128 * 1024
 LONG_BYTES = 1024 * 1024  # data beyond this stands in slices
 
+_PLACE: Final = struct.Struct(">QQ").pack
+
+_sha256 = hashlib.sha256()
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(list[AnyRecord])
 _TAGS = frozenset(record.__struct_config__.tag for record in get_args(AnyRecord))
@@ -55,8 +59,11 @@ class Piece(msgspec.Struct, frozen=True):
 
 def link(chain: bytes, piece_id: int, segment: int, data: bytes) -> bytes:
     """The chain value of a piece, from the chain before it."""
-    place = piece_id.to_bytes(8, "big") + segment.to_bytes(8, "big")
-    return hashlib.sha256(b"".join((chain, place, data))).digest()
+    digest = _sha256.copy()  # which is sooner there than a new one
+    digest.update(chain)
+    digest.update(_PLACE(piece_id, segment))
+    digest.update(data)
+    return digest.digest()
 
 
 def _is_piece(piece: Piece) -> bool:

@@ -30,11 +30,11 @@ _WORD: Final = re.compile(rb"[A-Za-z]+\Z|[a-z]+(?:[-_ .][a-z]+)*\Z")
 _USER: Final = re.compile(r"://([^/\s@:]*)(?::([^/\s@]+))?@")
 # A piece of each name, and what follows on it, from a letter on that is rare: so far a text is gone through by memchr
 _PIECES: Final = (
-    re.compile(rb"k(?:(?<=ok)en|(?<=ook)ie)(?=[\"'\\=>: ,])"),  # token, cookie
-    re.compile(rb"w(?:(?<=sw)ord|(?<=ssw)d)(?=[\"'\\=>: ,])"),  # password, passwd
-    re.compile(rb"ecret(?=[\"'\\=>: ,])"),  # secret
-    re.compile(rb"phrase(?=[\"'\\=>: ,])"),  # passphrase
-    re.compile(rb"y(?<=ey)(?:\\?\"|=|>)"),  # key
+    re.compile(rb"k(?:(?<=ok)en|(?<=ook)ie)(?=[\"'\\=>: ,])").search,  # token, cookie
+    re.compile(rb"w(?:(?<=sw)ord|(?<=ssw)d)(?=[\"'\\=>: ,])").search,  # password, passwd
+    re.compile(rb"ecret(?=[\"'\\=>: ,])").search,  # secret
+    re.compile(rb"phrase(?=[\"'\\=>: ,])").search,  # passphrase
+    re.compile(rb"y(?<=ey)(?:\\?\"|=|>)").search,  # key
 )
 _BEGINNING: Final = re.compile(rb"[\w-]*\Z")
 _REACH: Final = 42  # bytes from where a name begins to such a piece of it
@@ -158,13 +158,17 @@ def of_arguments(words: Sequence[str]) -> Iterator[bytes]:
             yield from of_url(word)
 
 
-def of_text(text: bytes) -> Iterator[bytes]:
+def of_text(text: bytes) -> list[bytes]:
     """What stands in a text beside a name that says that it is a secret, and cookies that are set in it."""
-    for piece in _PIECES:
-        for found in piece.finditer(text):
+    values: list[bytes] = []
+    for search in _PIECES:
+        found = search(text)
+        while found is not None:
             value = _named_at(text, found.start())
             if value is not None:
-                yield value
+                values.append(value)
+            found = search(text, found.end())
+    return values
 
 
 def _named_at(text: bytes, at: int) -> bytes | None:

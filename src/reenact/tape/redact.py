@@ -87,11 +87,11 @@ _WORD = re.compile(rb"[^\s\"',:={}\[\]]{8,}")
 
 def redact_headers(headers: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     """The headers with the values of credentials replaced."""
-    return tuple(starmap(_redacted_header, headers))
+    return tuple(starmap(redact_header, headers))
 
 
-@lru_cache(maxsize=256)
-def _redacted_header(name: str, value: str) -> tuple[str, str]:
+def redact_header(name: str, value: str) -> tuple[str, str]:
+    """The header with its value replaced if that is a credential."""
     return name, REDACTED if is_secret_header(name) else value
 
 

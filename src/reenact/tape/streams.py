@@ -162,18 +162,21 @@ class Streams:
         found = Pieces({}, {}, set())
         pieces, talks = found.whole, self._talks
         for at, record in enumerate(records):
-            sort = type(record)
             key: Key | None
-            if sort is Part and record.kind == _CHUNK:  # type: ignore[union-attr]
-                key = record.event  # type: ignore[union-attr]
-                if key in talks and self._of_connection(at, record, found):  # type: ignore[arg-type]  # that is what it is
+            if isinstance(record, Part):
+                key, kind = record.event, record.kind
+                if kind == _HEAD:
+                    if answer.is_special(record.data):
+                        self._heads[key] = record.data
                     continue
-            elif sort is Part:
-                key = self._of_part(record, found.over)  # type: ignore[arg-type]  # as above
-            elif sort is Wrote:
-                key = "wrote", record.lane, record.stream  # type: ignore[union-attr]
-            elif sort is Began and record.kind in _IN_PIECES:  # type: ignore[union-attr, operator]
-                key = self._of_call(record)  # type: ignore[arg-type]  # as above
+                if kind != _CHUNK:
+                    key = self._of_end(record, found.over) if kind in LAST else None
+                elif key in talks and self._of_connection(at, record, found):
+                    continue
+            elif isinstance(record, Wrote):
+                key = "wrote", record.lane, record.stream
+            elif isinstance(record, Began) and record.kind in _IN_PIECES:
+                key = self._of_call(record)
             else:
                 continue
             if key is not None:
@@ -199,16 +202,11 @@ class Streams:
                 found.over.add(key)
         return True
 
-    def _of_part(self, part: Part, over: set[Key]) -> Key | None:
-        if part.kind == _HEAD:
-            if answer.is_special(part.data):
-                self._heads[part.event] = part.data
-        elif part.kind in LAST:
-            over.add(part.event)
-            if self._talks.pop(part.event, None) is not None:
-                over.add(self._texts.pop(part.event))
-            return self._named.pop(part.event, None) if part.data else None
-        return None
+    def _of_end(self, part: Part, over: set[Key]) -> Key | None:
+        over.add(part.event)
+        if self._talks.pop(part.event, None) is not None:
+            over.add(self._texts.pop(part.event))
+        return self._named.pop(part.event, None) if part.data else None
 
     def _of_call(self, call: Began) -> Key | None:
         if call.kind != Kind.SOCKET:

@@ -20,13 +20,15 @@ from reenact.tape.event import AnyRecord, Content, Part, Redacted, Slice
 from reenact.tape.forms import Form, forms
 from reenact.tape.journal import encode, weight
 from reenact.tape.placeholder import placeholder
-from reenact.tape.redact import PLACEHOLDER, REDACTED
+from reenact.tape.redact import PLACEHOLDER, REDACTED, redact_header
 from reenact.tape.sealed import Sealed
 from reenact.tape.streams import Streams, rewritten, texts
 
 Worth = Callable[[bytes], bool]
+Pair = tuple[str, str]
 
 _KEY: Final = 16
+_HEADERS: Final = 256
 _LONG: Final = 8 * 1024 * 1024  # bytes of one record
 _BEGINNING: Final = 2  # bytes of a secret by which its beginning is known
 _TAIL: Final = 512  # bytes at the end of a text in which a secret that nobody knows is looked for
@@ -55,7 +57,7 @@ class Vault:
         self._forms: dict[bytes, Form] = {}
         self._needles: tuple[tuple[bytes, Form], ...] = ()
         self._stands = {REDACTED.encode(), quote_plus(REDACTED).encode(), PLACEHOLDER.encode()}
-        self._headers: set[tuple[str, str]] = set()  # those of the last request
+        self._headers: dict[Pair, Pair] = {}  # those of late, with what is kept of each
         self._of_contents: set[bytes] = set()  # what stands for contents
         self._told: set[bytes] = set()  # what the tape has to say of what stands on it, and how much of that it does
         self._written = 0
@@ -137,15 +139,23 @@ class Vault:
         self._needles = tuple(sorted(self._forms.items(), key=lambda pair: len(pair[0]), reverse=True))
         self.longest = len(self._needles[0][0]) if self._needles else 0
 
-    def learn_headers(self, headers: Iterable[tuple[str, str]]) -> None:
-        """As `learn`, of the headers of a request, which are mostly those of the one before."""
-        if not self._learns:
-            return
-        asked = set(headers)
-        news = asked - self._headers
-        if news:
-            self._headers = asked
-            self.learn(nature.of_headers(news))
+    def learn_headers(self, headers: Iterable[Pair]) -> tuple[Pair, ...]:
+        """As `learn`, of the headers of a request, mostly those of the one before. They come back redacted."""
+        kept: list[Pair] = []
+        for pair in headers:
+            met = self._headers.get(pair)
+            kept.append(self._meet(pair) if met is None else met)
+        return tuple(kept)
+
+    def _meet(self, header: Pair) -> Pair:
+        """A header that has not been met of late."""
+        kept = redact_header(*header)
+        if kept != header:
+            self.learn(nature.of_headers([header]))
+        if len(self._headers) >= _HEADERS:
+            self._headers.clear()
+        self._headers[header] = kept
+        return kept
 
     def learn_environment(self, environment: Mapping[str, str], *, tell: bool | None = None) -> None:
         """As `learn`, of the variables that are secret by their names: a program may get more of them as it runs.

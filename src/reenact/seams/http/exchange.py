@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from itertools import chain
 
 from reenact.engine.call import Call
 from reenact.engine.crossing import Crossing, Revive
@@ -19,10 +18,12 @@ def request(method: str, url: str, headers: Collection[tuple[str, str]], body: b
     """The call that an HTTP request makes, without what must never reach the disk."""
     lane = current()
     if lane is not None and lane.session is not None:
-        lane.session.vault.learn_headers(headers)
+        kept = lane.session.vault.learn_headers(headers)
         if is_telling(url):
             lane.session.vault.learn([*nature.of_url(url)])
-    return Call(Kind.HTTP, f"{method.upper()} {redact_url(url)}", redact_headers(headers), body)
+    else:
+        kept = redact_headers(headers)
+    return Call(Kind.HTTP, f"{method.upper()} {redact_url(url)}", kept, body)
 
 
 def begin(lane: Lane, build: Callable[[], Call], revive: Revive, first: PartKind = PartKind.HEAD) -> Crossing | None:
@@ -50,11 +51,7 @@ def begin(lane: Lane, build: Callable[[], Call], revive: Revive, first: PartKind
 
 def text_pairs(raw: Iterable[tuple[bytes, bytes]]) -> list[tuple[str, str]]:
     """Raw headers as text. Latin-1 maps every byte to one character and back."""
-    flat = [*chain.from_iterable(raw)]
-    texts = b"\n".join(flat).decode("latin-1").split("\n")  # all at once; no header has a line's end in it
-    if len(texts) != len(flat):
-        texts = [part.decode("latin-1") for part in flat]
-    return [*zip(texts[::2], texts[1::2], strict=True)]
+    return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in raw]
 
 
 def raw_pairs(pairs: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
