@@ -23,9 +23,8 @@ class Kept:
         self.busy = False
         self.cut = False
         self._broken = broken
-        self.append = self.records.append
 
-    def add(self, record: AnyRecord) -> None:
+    def append(self, record: AnyRecord) -> None:
         if isinstance(record, self._broken):
             message = f"{type(record).__name__} cannot be written"
             raise TypeError(message)

@@ -37,7 +37,7 @@ SABOTAGE = {
     "the database is gone": "lane.session.writer._db.close()",
     "bodies cannot be shrunk": "lane.session._bodies.shrink = broken",
     "records cannot be packed": "lane.session.writer._packer.pack = broken",
-    "records cannot be kept": "lane.session.writer.add = broken",
+    "records cannot be kept": "lane.session.writer.append = broken",
     "heads cannot be encoded": "import reenact.seams.http.httpx as h; h.encode_head = broken",
     "requests cannot be described": "import reenact.seams.http.httpx as h; h.text_pairs = broken",
 }

@@ -82,6 +82,8 @@ class Crossing:
         session = lane.session
         assert session is not None  # noqa: S101  seams ask `current()`, which gives live lanes only
         _comes(lane, session)
+        if session.plan.prefix is None and session.guard is None and session.live:  # there is nothing to decide
+            return cls(lane, session, call.kind, begin_live(session, lane, call), None, revive)
         begin = cls._begin if session.reordered is None else cls._begin_again
         return begin(lane, session, call, revive)
 
@@ -406,7 +408,7 @@ class Crossing:
         session = self._session
         if self.moves is not None and kind in LAST:
             self.moves.keep(self.event)
-        at = session.elapsed()
+        at = _real.monotonic_ns() - session.began
         session.keep(Part(self.event, kind, at, data, failed), len(data))
         if kind is _CHUNK:
             if at > self._due and self.kind in _LEAVING:

@@ -11,6 +11,7 @@ from zlib import crc32
 from reenact import _real
 from reenact.engine.place import Place, agent_place, name_of
 from reenact.engine.scope import Scope, scope_of
+from reenact.tape.journal import DRAW_BYTES
 
 if TYPE_CHECKING:
     from reenact.engine.session import Session
@@ -63,9 +64,22 @@ class Drawn(dict[int, list[type_of_draw]]):
         return values
 
     def take(self) -> list[tuple[int, CodeType, list[type_of_draw]]]:
-        """Kind, call site and values. What is drawn meanwhile is in it, or will be in the next."""
+        """Kind, call site and values. What is drawn meanwhile is in it, or will be in the next.
+
+        Who has drawn has a new list, as it will mostly draw again; a list that has stayed empty is none any more.
+        """
+        taken: list[tuple[int, CodeType, list[type_of_draw]]] = []
         keys = list(self)
-        taken = [(*_DRAWN_AT[key], values) for key in keys if key not in _ALIASES and (values := self.pop(key, None))]
+        for key in keys:
+            if key in _ALIASES:
+                continue
+            values = self.get(key)
+            if values:
+                self[key] = []
+            else:
+                values = self.pop(key, None)
+            if values:
+                taken.append((*_DRAWN_AT[key], values))
         if _ALIASES:
             for key in keys:
                 if key in _ALIASES:
@@ -153,6 +167,7 @@ class Lane:
         """Many draws wait for a commit: they need not do so in memory."""
         if self.session is not None:
             self.session.flush(self)
+            self.session.weigh(DRAW_BYTES * MAX_PENDING)
 
 
 MUTED = Lane(None, "", -1, "")

@@ -31,6 +31,7 @@ from reenact.engine.source import Source
 from reenact.errors import DivergenceError, TapeError
 from reenact.tape import event as ev
 from reenact.tape.delta import Bodies
+from reenact.tape.journal import RECORD_BYTES
 from reenact.tape.reader import Event, Recording
 from reenact.tape.vault import Vault
 from reenact.tape.writer import HEAVY_BYTES, TapeWriter
@@ -119,7 +120,7 @@ class Session:
         if writer is not None:
             writer.protect(self.vault)
             if tape is not None and tape.placeholders:
-                writer.add(ev.Redacted(sorted(tape.placeholders), tape.lost))
+                writer.append(ev.Redacted(sorted(tape.placeholders), tape.lost))
         self.reordered = Reordered(tape, plan.schedule) if tape is not None and plan.schedule is not None else None
         self.order = self.reordered or (Order() if tape is None else Order(tape.forced, tape.passable))
         self.side = SideTraffic()
@@ -323,13 +324,15 @@ class Session:
 
     def keep(self, record: ev.AnyRecord, size: int = 0) -> None:
         """Adds a record to the tape being written, if there is one; `size` is that of its data. Never raises."""
-        if self.writer is not None and not self._sealed:
+        writer = self.writer
+        if writer is not None and not self._sealed:
             try:
-                self.writer.add(record)
+                writer.append(record)
             except Exception as error:  # noqa: BLE001  a fault of ours is reported at the end, never to the agent
                 self.fault(error)
-            if size:
-                self.weigh(size)
+            writer.weight += RECORD_BYTES + size
+            if writer.weight > HEAVY_BYTES:
+                self.weigh(0)
         elif self.frontier is not None:
             self.frontier.hold(record)
 
@@ -337,7 +340,8 @@ class Session:
         """So many bytes more wait for the next commit, which comes now if they are a lot. Never raises."""
         if self.writer is not None:
             self.writer.weight += size
-            if self.writer.weight > HEAVY_BYTES and not self.writer.busy:
+            under_way = self.writer.busy or self._flushing._is_owned()  # type: ignore[attr-defined]  # noqa: SLF001
+            if self.writer.weight > HEAVY_BYTES and not under_way:
                 self.commit()
 
     def commit(self, *, waits: bool = False) -> None:
@@ -350,8 +354,8 @@ class Session:
         try:
             if waits and self.writer.cut:
                 return
-            while self.dirty:
-                self.flush(self.dirty.popitem()[0])
+            for lane in list(self.dirty):
+                self.flush(lane)
             self.writer.commit()
             self.committed = self.elapsed()
         except Exception as error:  # noqa: BLE001
@@ -372,7 +376,10 @@ class Session:
         if self.writer is None:
             return  # it may be live yet
         with self._flushing:  # or what was taken first might be kept last
+            self.dirty.pop(lane, None)
             drawn = lane.drawn.take()
+            if lane.drawn:
+                self.dirty[lane] = True  # it has lists that it may put something in unasked
             if drawn:
                 sites = self._sites
                 draws = [(kind, sites.get(id(code)) or self._code_site(code), values) for kind, code, values in drawn]
@@ -468,7 +475,7 @@ class Session:
         self.found(text)
         if self.writer is not None and len(self.faults) == 1:
             with contextlib.suppress(Exception):  # the tape itself may be what broke; the report at the end tells it
-                self.writer.add(ev.Note("late" if about_tape else "fault", text, -1))
+                self.writer.append(ev.Note("late" if about_tape else "fault", text, -1))
 
     # Draws
 

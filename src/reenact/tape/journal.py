@@ -34,15 +34,22 @@ _SLICE_BYTES = 1024
 SEGMENT_BYTES = 16 * 1024 * 1024
 STORED_BYTES = 16 * 1024
 _STORED = b"\x28\xb5\x2f\xfd\xa0"  # magic number; one segment, whose size follows in four bytes
+_LITTLE_BYTES: Final = 4096
 _LEVEL = 1
 _CLOSE_LEVEL, _LARGE_LEVEL = 9, 3
 _WINDOW_LOG = 21
 _STRETCH_BYTES = 128 * 1024
 LONG_BYTES = 1024 * 1024  # data beyond this stands in slices
+RECORD_BYTES, DRAW_BYTES = 32, 16  # roughly, of a record without its data and of each value that was drawn
 
 _PLACE: Final = struct.Struct(">QQ").pack
 
 _sha256 = hashlib.sha256()
+try:
+    # Python's own: OpenSSL's is quicker, but so much code that it takes longer to be loaded anew after each wait
+    _sha256_of_little = hashlib.__get_builtin_constructor("sha256")()  # type: ignore[attr-defined]  # noqa: SLF001
+except (AttributeError, ValueError):
+    _sha256_of_little = _sha256
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(list[AnyRecord])
 _TAGS = frozenset(record.__struct_config__.tag for record in get_args(AnyRecord))
@@ -59,7 +66,7 @@ class Piece(msgspec.Struct, frozen=True):
 
 def link(chain: bytes, piece_id: int, segment: int, data: bytes) -> bytes:
     """The chain value of a piece, from the chain before it."""
-    digest = _sha256.copy()  # which is sooner there than a new one
+    digest = (_sha256_of_little if len(data) <= _LITTLE_BYTES else _sha256).copy()  # sooner there than a new one
     digest.update(chain)
     digest.update(_PLACE(piece_id, segment))
     digest.update(data)
@@ -300,10 +307,10 @@ def weight(record: AnyRecord) -> int:
     """Roughly the plain bytes of a record: enough to cut a journal into pieces of like size."""
     match record:
         case Began(body=body, head=head):
-            return len(body.middle) + len(head) + 64
+            return len(body.middle) + len(head) + 2 * RECORD_BYTES
         case Part() | Wrote() | Kin() | Content() | Slice() | Stored():
-            return len(record.data) + 32
+            return len(record.data) + RECORD_BYTES
         case Draws(draws=draws):
-            return sum(16 * len(values) for _, _, values in draws)
+            return sum(DRAW_BYTES * len(values) for _, _, values in draws)
         case _:
-            return 64
+            return 2 * RECORD_BYTES

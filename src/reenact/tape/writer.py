@@ -134,6 +134,7 @@ class TapeWriter:
         """
         if self._forsaken:
             self._pending.clear()
+            self.weight = 0
             return None
         with self._lock:
             size = self._log_size()

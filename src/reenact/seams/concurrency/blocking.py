@@ -131,7 +131,7 @@ class Lock:
     acquire_lock, release_lock, locked_lock = acquire, release, locked
 
     def __enter__(self) -> bool:
-        return self.acquire()
+        return self._real.acquire(False) or self.acquire()  # noqa: FBT003
 
     def __exit__(self, *exc: object) -> None:
         self.release()
@@ -160,7 +160,7 @@ class RLock:
         if self._owner == me:
             self._count += 1
             return True
-        if self._lock.acquire(blocking, timeout):
+        if self._lock._real.acquire(False) or self._lock.acquire(blocking, timeout):  # noqa: FBT003
             self._owner, self._count = me, 1
             return True
         return False
@@ -232,6 +232,9 @@ def _wait(real: Any) -> Any:
 
 def _notify(real: Any) -> Any:
     def notify(self: Any, n: int = 1) -> None:
+        if not self._waiters:  # as most often: of events that nobody waits for
+            real(self, n)
+            return
         woken = [_WAITERS[waiter] for waiter in list(self._waiters)[:n] if waiter in _WAITERS]
         real(self, n)
         for strand in woken:

@@ -104,8 +104,8 @@ def _named(met: Any, real: Any) -> Any:
 
 def lane_and_talk(sock: Any) -> tuple[Lane | None, Conversation | None]:
     """The calling lane, if what it does is ours to see, and the conversation over that socket."""
-    lane = current()
-    return lane, None if lane is None else conversation_of(sock)
+    lane = get_lane()
+    return (None, None) if lane is None or not lane.live else (lane, conversation_of(sock))
 
 
 def _is_below(sock: Any) -> None:

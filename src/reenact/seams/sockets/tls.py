@@ -8,9 +8,8 @@ import ssl
 from collections.abc import Callable
 from typing import Any
 
-from reenact.engine.lane import current
 from reenact.seams.patch import Patches
-from reenact.seams.sockets.blocking import conversation_of
+from reenact.seams.sockets.blocking import conversation_of, lane_and_talk
 from reenact.seams.sockets.conversation import ask
 
 _Real = Callable[..., Any]
@@ -36,7 +35,7 @@ def install(patches: Patches) -> None:
 
 def _do_handshake(real: _Real) -> _Real:
     def do_handshake(self: Any, block: bool = False) -> None:  # noqa: FBT001, FBT002  as it is
-        lane, talk = current(), conversation_of(self)
+        lane, talk = lane_and_talk(self)
         if lane is None or talk is None:
             real(self, block)
             return
@@ -100,7 +99,7 @@ def _tuples(value: Any) -> Any:
 
 def _read(real: _Real) -> _Real:
     def read(self: Any, len: int = 1024, buffer: Any = None) -> Any:  # noqa: A002  its name
-        lane, talk = current(), conversation_of(self)
+        lane, talk = lane_and_talk(self)
         if lane is None or talk is None or talk.tls is None or len == 0:
             return real(self, len, buffer)
         if buffer is None:
@@ -116,7 +115,7 @@ def _read(real: _Real) -> _Real:
 
 def _send(real: _Real) -> _Real:
     def send(self: Any, data: Any, *flags: Any) -> int:
-        lane, talk = current(), conversation_of(self)
+        lane, talk = lane_and_talk(self)
         if lane is None or talk is None or talk.tls is None:
             return int(real(self, data, *flags))
         label, body = f"send to {talk.label}", talk.sent(bytes(data))
@@ -127,7 +126,7 @@ def _send(real: _Real) -> _Real:
 
 def _sendall(real: _Real) -> _Real:
     def sendall(self: Any, data: Any, flags: int = 0) -> None:
-        lane, talk = current(), conversation_of(self)
+        lane, talk = lane_and_talk(self)
         if lane is None or talk is None or talk.tls is None:
             real(self, data, flags)
             return
@@ -143,7 +142,7 @@ def _sendall(real: _Real) -> _Real:
 
 def _pending(real: _Real) -> _Real:
     def pending(self: Any) -> int:
-        lane, talk = current(), conversation_of(self)
+        lane, talk = lane_and_talk(self)
         if lane is None or talk is None or talk.tls is None:
             return int(real(self))
         return int(ask(lane, "what is there of an answer", lambda: b"%d" % real(self), over=talk.crossing))
@@ -153,7 +152,7 @@ def _pending(real: _Real) -> _Real:
 
 def _unwrap(real: _Real) -> _Real:
     def unwrap(self: Any) -> Any:
-        lane, talk = current(), conversation_of(self)
+        lane, talk = lane_and_talk(self)
         if lane is None or talk is None or talk.tls is None:
             return real(self)
         made: list[Any] = []

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any, Final
 
 from reenact.engine.crossing import Crossing
-from reenact.engine.lane import Lane, current
+from reenact.engine.lane import MUTED, Lane, current, get_lane
 from reenact.seams.patch import Patches
 from reenact.seams.sockets.blocking import under_way
 from reenact.seams.sockets.conversation import ask
@@ -104,13 +104,16 @@ def _selector(real: _Real) -> _Real:
 def _register(real: _Real) -> _Real:
     def register(self: Any, fd: Any, *mask: Any) -> None:
         real(self, fd, *mask)
-        _registered.setdefault(id(self), set()).add(_number(fd))
+        if get_lane() is not MUTED:
+            _registered.setdefault(id(self), set()).add(_number(fd))
 
     return register
 
 
 def _poll(real: _Real) -> _Real:
     def poll(self: Any, *timeout: Any) -> Any:
+        if get_lane() is MUTED:
+            return real(self, *timeout)
         lane, talks = _asked(_registered.get(id(self), ()))
         if lane is None:
             return real(self, *timeout)
