@@ -163,6 +163,18 @@ def test_code_of_the_same_name_draws_in_one_order(session: Session, main: Lane, 
     ]
 
 
+def test_a_call_site_that_draws_now_and_then_is_kept_each_time(session: Session, main: Lane, kept: Kept) -> None:
+    for value in range(12):
+        if value % 3 == 0:
+            main.drew(ev.DrawKind.TIME_NS, sys._getframe(), value)
+        session.commit()
+        assert bool(session.dirty) == bool(main.drawn)
+    assert [draws.draws[0][2] for draws in kept.of(ev.Draws)] == [[0], [3], [6], [9]]
+    session.commit()
+    assert not main.drawn
+    assert not session.dirty
+
+
 def test_output_is_kept_in_stretches_of_one_stream(session: Session, main: Lane, kept: Kept) -> None:
     out, err = ev.Stream.STDOUT, ev.Stream.STDERR
     for stream, data in ((out, b"a"), (out, b"b"), (err, b"c"), (out, b"d"), (out, b"e")):

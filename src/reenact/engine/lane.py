@@ -32,11 +32,12 @@ class Drawn(dict[int, list[type_of_draw]]):
     function, say) shares a list: a tape knows call sites by name, and the order of what they drew must not be lost.
     """
 
-    __slots__ = ("_lane",)
+    __slots__ = ("_empty", "_lane")
 
     def __init__(self, lane: Lane) -> None:
         super().__init__()
         self._lane = ref(lane)
+        self._empty: set[int] = set()  # lists that nothing was in the last time
 
     def __missing__(self, key: int) -> list[type_of_draw]:
         values: list[type_of_draw] = []
@@ -66,24 +67,25 @@ class Drawn(dict[int, list[type_of_draw]]):
     def take(self) -> list[tuple[int, CodeType, list[type_of_draw]]]:
         """Kind, call site and values. What is drawn meanwhile is in it, or will be in the next.
 
-        Who has drawn has a new list, as it will mostly draw again; a list that has stayed empty is none any more.
+        Who has drawn has a new list, as it will mostly draw again: until that has been empty twice.
         """
         taken: list[tuple[int, CodeType, list[type_of_draw]]] = []
-        keys = list(self)
-        for key in keys:
+        empty: set[int] = set()
+        for key in list(self):
             if key in _ALIASES:
                 continue
             values = self.get(key)
             if values:
                 self[key] = []
-            else:
+            elif key in self._empty:
                 values = self.pop(key, None)
+            else:
+                empty.add(key)
             if values:
                 taken.append((*_DRAWN_AT[key], values))
-        if _ALIASES:
-            for key in keys:
-                if key in _ALIASES:
-                    self.pop(key, None)  # its list has been taken, and from now on it gets another
+        self._empty = empty
+        for key in self.keys() & _ALIASES.keys() if _ALIASES else ():
+            self.pop(key, None)  # the list that it shares has been taken, and from now on it shares another
         return taken
 
 

@@ -376,10 +376,11 @@ class Session:
         if self.writer is None:
             return  # it may be live yet
         with self._flushing:  # or what was taken first might be kept last
-            self.dirty.pop(lane, None)
             drawn = lane.drawn.take()
-            if lane.drawn:
-                self.dirty[lane] = True  # it has lists that it may put something in unasked
+            if not lane.drawn:
+                self.dirty.pop(lane, None)
+                if lane.drawn:  # by now; and while it has lists, it puts something in them unasked
+                    self.dirty[lane] = True
             if drawn:
                 sites = self._sites
                 draws = [(kind, sites.get(id(code)) or self._code_site(code), values) for kind, code, values in drawn]
