@@ -25,7 +25,7 @@ from bench.scale import Scale
 GROUP = "An exchange"
 LIMIT = AtMost(Quantity(500_000))
 COMMITS = AtMost(Quantity(2, Unit.COUNT))
-_AROUND = 10
+_AROUND, _SHARE = 10, 20
 _REHEARSED = 30
 _SHAPES = {"stream": f"streamed in {len(conversation.streamed(0))} pieces", "async": "on an event loop"}
 
@@ -102,7 +102,7 @@ def measure(scale: Scale, url: str, folder: Path) -> list[Figure]:
     """The figures."""
     bench = Bench(url, folder)
     short = [bench.together(f"short{each}", "json", scale.short, with_vcr=True) for each in range(scale.short_times)]
-    longest = max(scale.histories) + _AROUND
+    longest = max(scale.histories) + _reach(max(scale.histories))
     long = [bench.together(f"long{each}", "json", longest) for each in range(scale.long_times)]
     figures: list[Figure] = []
     for history in scale.histories:
@@ -122,9 +122,14 @@ def _rows(store: Path) -> list[int]:
         return [size for (size,) in db.execute("SELECT length(data) FROM piece ORDER BY id")]
 
 
+def _reach(history: int) -> int:
+    """How many steps before it, and from it on, are steps around a history."""
+    return max(_AROUND, history // _SHARE)
+
+
 def _around(history: int, runs: Sequence[Sequence[Turn]]) -> list[Sequence[Turn]]:
     """The steps around a history, of each run that has them. The first of a run is left out: it connects."""
-    steps = slice(max(1, history - _AROUND), history + _AROUND)
+    steps = slice(max(1, history - _reach(history)), history + _reach(history))
     return [run[steps] for run in runs if len(run) > history]
 
 
