@@ -20,7 +20,8 @@ anything elsewhere. The agent has a conversation that grows by about 1.6 kB a st
 machine that answers at once. `bench/` holds all of it, and `./task bench` runs it.
 
 What is told is the median of several runs, with its 95 % *interval* by their order alone: of six the smallest and the
-largest, of twelve the third from both ends (of fewer than six it is less than that). How many there are was set before.
+largest, of twelve the third from both ends, of twenty the sixth; of fewer than six it is less than that. How many there
+are was set before.
 A target is met when all of the interval meets it, and undetermined when only some of it does.
 
 - **An exchange** is one HTTP request with its answer, by plain httpx. The agent bare, the agent *with two bare commits*
