@@ -11,7 +11,6 @@ from zlib import crc32
 from reenact import _real
 from reenact.engine.place import Place, agent_place, name_of
 from reenact.engine.scope import Scope, scope_of
-from reenact.tape.journal import DRAW_BYTES
 
 if TYPE_CHECKING:
     from reenact.engine.session import Session
@@ -168,8 +167,7 @@ class Lane:
     def spill(self) -> None:
         """Many draws wait for a commit: they need not do so in memory."""
         if self.session is not None:
-            self.session.flush(self)
-            self.session.weigh(DRAW_BYTES * MAX_PENDING)
+            self.session.unload(self)
 
 
 MUTED = Lane(None, "", -1, "")

@@ -19,7 +19,7 @@ from reenact.engine.call import Call, Outgoing
 from reenact.engine.divergence import Compared, Divergence, Site, What
 from reenact.engine.frontier import Frontier
 from reenact.engine.gate import Gate
-from reenact.engine.lane import MUTED, UNTOLD, Lane, enter, get_lane, muted, type_of_draw
+from reenact.engine.lane import MAX_PENDING, MUTED, UNTOLD, Lane, enter, get_lane, muted, type_of_draw
 from reenact.engine.marks import Marks
 from reenact.engine.normalize import Normalizer
 from reenact.engine.order import Order, Strand
@@ -31,7 +31,7 @@ from reenact.engine.source import Source
 from reenact.errors import DivergenceError, TapeError
 from reenact.tape import event as ev
 from reenact.tape.delta import Bodies
-from reenact.tape.journal import RECORD_BYTES
+from reenact.tape.journal import DRAW_BYTES, RECORD_BYTES
 from reenact.tape.reader import Event, Recording
 from reenact.tape.vault import Vault
 from reenact.tape.writer import HEAVY_BYTES, TapeWriter
@@ -394,6 +394,11 @@ class Session:
                     data = b"".join(data for _, data in out[start:end])
                     self.keep(ev.Wrote(lane.index, out[start][0], data))
                     start = end
+
+    def unload(self, lane: Lane) -> None:
+        """As `flush`, of a lane of which as many draws wait as it may hold."""
+        self.flush(lane)
+        self.weigh(DRAW_BYTES * MAX_PENDING)
 
     def began_event(self, lane: Lane, kind: ev.Kind, name: str, head: bytes, body: bytes) -> int:
         """Keeps the beginning of an event and returns its number, or -1 when it cannot be kept."""
