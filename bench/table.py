@@ -29,8 +29,10 @@ A target is met when all of the interval meets it, and undetermined when only so
   under vcrpy take each step in turn. What is judged is recorded - with two bare commits, and the ratio is of these two.
   On a disk that others use, that is noisy. Less the time inside its *own commits* it is less so; but a commit of ours
   that costs more than a bare one does not show there, and that all wakes slower after a wait for the disk shows as
-  ours. None of them has a garbage collector: it works at another place of a step when it is recorded. A run gives the
-  median of the steps around a history: ten before it and ten from it on, or a twentieth of it where that is more.
+  ours. Until SQLite overwrites its log, after some 1,000 steps, bare commits make it longer and cost more than ours,
+  for which there is room: before that, the judged figure has that in our favour. None of them has a garbage
+  collector: it works at another place of a step when it is recorded. A run gives the median of the steps around a
+  history: ten before it and ten from it on, or a twentieth of it where that is more.
 - **A draw** is one reading of clock or entropy, with its share of the commit that takes it to disk.
 - **Files, children, lanes, sockets** are by the clock, beyond the same without us: what leaves the process waits for
   the disk, as an exchange does.

@@ -13,6 +13,7 @@ from reenact.engine.lane import MUTED, Lane, current, enter, get_lane, leave, mu
 from reenact.engine.plan import RECORD
 from reenact.engine.session import Session
 from reenact.tape import event as ev
+from reenact.tape.writer import HEAVY_BYTES
 from tests.engine.kept import Kept, recording
 
 
@@ -173,6 +174,24 @@ def test_a_call_site_that_draws_now_and_then_is_kept_each_time(session: Session,
     session.commit()
     assert not main.drawn
     assert not session.dirty
+
+
+def test_draws_alone_are_committed_when_they_are_a_lot(session: Session, main: Lane, kept: Kept) -> None:
+    for value in range(300_000):
+        main.drew(ev.DrawKind.TIME_NS, sys._getframe(), value)
+    assert kept.commits == 1
+    assert kept.durable >= 32
+    assert not session.faults
+
+
+def test_a_commit_that_is_due_while_many_lanes_have_drawn_is_one(session: Session, main: Lane, kept: Kept) -> None:
+    lanes = [main.child("") for _ in range(2_000)]
+    for lane in lanes:
+        lane.drew(ev.DrawKind.TIME_NS, sys._getframe(), lane.index)
+    kept.weight = HEAVY_BYTES
+    session.keep(ev.Handed())
+    assert (kept.commits, kept.weight, session.faults) == (1, 0, [])
+    assert len(kept.of(ev.Draws)) == len(lanes)
 
 
 def test_output_is_kept_in_stretches_of_one_stream(session: Session, main: Lane, kept: Kept) -> None:
