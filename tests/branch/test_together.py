@@ -198,7 +198,7 @@ def test_a_program_that_does_something_else_by_now_has_no_branches(bench: Bench,
         program.write_text(program.read_text().replace("question", "something else"))
         done = fork(bench, "last@3", "--n", "3", "--json", server=server, TMPDIR=str(_empty(tmp_path)))
         assert len(server.requests) == 3
-    assert done.status == 1
+    assert done.status == 1, done.stderr.decode()
     assert {one["outcome"] for one in json.loads(done.stdout)} == {"not forked"}
     assert all(one["reason"].startswith("it left its parent's tape") for one in json.loads(done.stdout))
     assert len(bench.store.ids()) == 1

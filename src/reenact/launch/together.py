@@ -110,7 +110,7 @@ class Together:
                 if self._come:
                     return -self._come[0], ""
                 child = self._begun(start, came)
-                why = self._why
+                why = "" if isinstance(child, Adopted) else self._why  # what stood may be gone since it was copied
             return supervise.follow(child, came), why
 
     def _begun(self, start: Started, came: list[int]) -> Child:
