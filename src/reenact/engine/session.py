@@ -23,7 +23,6 @@ from reenact.engine.lane import MAX_PENDING, MUTED, UNTOLD, Lane, enter, get_lan
 from reenact.engine.marks import Marks
 from reenact.engine.normalize import Normalizer
 from reenact.engine.order import Order, Strand
-from reenact.engine.pages import LARGE_BYTES, Pages
 from reenact.engine.place import NAMES, Place, agent_place, name_of
 from reenact.engine.plan import RECORD, Live, Plan
 from reenact.engine.reorder import Reordered
@@ -157,7 +156,6 @@ class Session:
         served = self._draw_served if self.reordered is None else self._draw_again
         self.draw = self._draw_live if self.live else served
         self._bodies = Bodies()
-        self._pages = Pages() if exclusive else None
         self._events = self._asides = self._lanes = self._loops = 0
         self._alive: WeakSet[Lane] = WeakSet()
         self._expiries: dict[str, int] = {}
@@ -416,8 +414,6 @@ class Session:
                 self.keep(ev.Began(event, lane.index, kind, name, site, self.elapsed(), head, delta))
                 self._events += 1
             self.weigh(len(delta.middle))
-            if len(body) > LARGE_BYTES and self._pages is not None:
-                self._pages.outgrown(len(body))
         except Exception as error:  # noqa: BLE001
             self.fault(error)
             return -1
