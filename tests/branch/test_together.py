@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,9 @@ from typing import Any
 
 import pytest
 
+from reenact.launch.spec import Begun, Spec, Stands
+from reenact.launch.together import GONE, Started, Together
+from reenact.probe.link import Link
 from reenact.testing import ModelServer, Say
 from reenact.testing.reply import Reply
 from reenact.testing.turn import Turn
@@ -251,10 +255,34 @@ def test_where_the_standing_process_is_killed_the_others_begin_by_themselves(ben
             model.release.set()
             stdout, stderr = process.communicate(timeout=PATIENCE)
     found = outcomes(Done(process.returncode, stdout, stderr))
-    assert (
-        sorted(one["alone"] for one in found) == [""] * 4 + ["the process that had served the steps before is gone"] * 2
-    )
+    assert sorted(one["alone"] for one in found) == [""] * 4 + [GONE] * 2
     assert len([*runs_of(bench, found)]) == 6
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="nothing is copied elsewhere")
+def test_a_copy_of_what_is_killed_just_afterwards_has_not_begun_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    nothing = [sys.executable, "-S", "-c", "pass"]
+    start = Started(nothing, os.environ, str(Path.cwd()), Spec("fork", "run-1.tape"))
+    with Together([]) as together:
+        link, theirs = Link[Stands].pair(Stands)
+        monkeypatch.setattr(together, "_first", subprocess.Popen(nothing))
+        monkeypatch.setattr(together, "_link", link)
+        copied = threading.Thread(target=_copies_once, args=(theirs, start))
+        copied.start()
+        assert together.run(start) == (0, "")
+        assert together.run(start) == (0, GONE)
+        copied.join()
+
+
+def _copies_once(end: int, start: Started) -> None:
+    """What stands: it makes one copy, and is gone before it says that it still stands."""
+    link = Link[Spec](end, Spec)
+    _, answers = link.receive()
+    child = os.posix_spawn(start.argv[0], start.argv, os.environ)
+    answering = Link[Begun](answers, Begun)
+    answering.send(Begun(child))
+    answering.close()
+    link.close()
 
 
 @pytest.mark.usefixtures("namespaces")

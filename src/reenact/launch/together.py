@@ -109,26 +109,27 @@ class Together:
             with self._lock:
                 if self._come:
                     return -self._come[0], ""
-                child = self._begun(start, came)
-                why = "" if isinstance(child, Adopted) else self._why  # what stood may be gone since it was copied
+                child, why = self._begun(start, came)
             return supervise.follow(child, came), why
 
-    def _begun(self, start: Started, came: list[int]) -> Child:
+    def _begun(self, start: Started, came: list[int]) -> tuple[Child, str]:
+        """Its process, and why that is no copy, if so."""
         if self._first is None and not self._why:
             told = self._stands(start, came)
             assert self._first is not None  # noqa: S101  it has just been started
             if told is None:
                 self._take_report(start)
-                return self._first
+                return self._first, ""
             if told.obstacle:
                 self._why = told.obstacle
                 begun = self._ask(start)
                 self._let_go()
                 if not begun.why:
-                    return self._first
+                    return self._first, self._why
                 self._first.kill()  # two must not write one tape
-                return start.alone()
-        return self._copy(start) or start.alone()
+                return start.alone(), self._why
+        copy = self._copy(start)
+        return (copy, "") if copy is not None else (start.alone(), self._why)
 
     def _stands(self, start: Started, came: list[int]) -> Stands | None:
         """Starts what all of them begin with, and waits for it to stand; None where it came to its end before."""
