@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import sqlite3
 from collections.abc import Sequence
@@ -11,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from reenact.tape.store import Store
 from reenact.testing import Call, ModelServer, Say
 from reenact.testing.reply import Reply
 from reenact.testing.turn import Turn
-from tests.runs import Bench, Done, Run, settings
+from tests.runs import Bench, Done, Run, same, settings
 
 CHAT = """
     import json, os, random, time, uuid
@@ -502,3 +504,26 @@ def test_a_changed_answer_of_a_killed_branch_is_still_there(bench: Bench) -> Non
     assert b"1 given by hand" in resumed.stdout
     assert not (bench.folder / "notes.txt").read_text().count("given by hand"), "files of a branch are copies"
     verified(run)
+
+
+@pytest.mark.parametrize("way", ["new", "new/deeper", "link"])
+def test_tapes_in_a_folder_that_the_run_did_not_know_stay(either: Bench, way: str) -> None:
+    bench, tells = either, 'print(sorted(os.listdir()), os.path.exists("other"), flush=True)'
+    with ModelServer(Counting()) as server:
+        parent = bench.record(CHAT.format(steps=2) + f"\n    {tells}", env=settings(server))
+        for folder in ("new/deeper", "other"):
+            (bench.folder / folder).mkdir(parents=True)
+        (bench.folder / "link").symlink_to("new")
+        (here := bench.folder / way / "temporary").mkdir()
+        tapes = Store(Path(shutil.move(bench.store.root, (bench.folder / way).resolve() / "tapes")))
+        before = {path.name: path.read_bytes() for path in tapes.root.iterdir() if path.is_file()}
+        there = ("--store", f"{way}/tapes")
+        done = fork(bench, "last@2", *there, server=server, TMPDIR=str(here))
+        replayed = bench.run("-m", "reenact", "replay", "--quiet", parent.path.stem, *there, env={"TMPDIR": str(here)})
+    assert {path.name: path.read_bytes() for path in tapes.root.iterdir() if path.name in before} == before
+    assert len(tapes.ids()) == 2
+    assert (bench.folder / "other").is_dir()
+    assert not [*here.iterdir()]
+    same(parent.stdout.replace(b"answer 2", b"answer 3"), done.stdout, "stdout recorded and forked")
+    same(parent.stdout, replayed.stdout, "stdout recorded and replayed")
+    assert (done.status, replayed.status) == (0, 0)

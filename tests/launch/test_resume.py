@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import random
+import shutil
 import signal
 import socketserver
 import sqlite3
@@ -16,6 +17,7 @@ import pytest
 
 from reenact.launch import rewinding
 from reenact.tape.reader import Recording
+from reenact.tape.store import Store
 from reenact.testing import ModelServer, Say
 from reenact.testing.turn import Turn
 from tests.runs import Bench, Done, Run, settings
@@ -349,6 +351,31 @@ def test_a_program_that_lists_its_folder_meets_no_store_there(bench: Bench) -> N
     assert len(tape.events) == 3
     assert killed.path.exists()
     assert not list(bench.store.root.glob("*.before"))
+
+
+def test_a_folder_that_is_new_and_leads_to_the_store_is_left_alone(bench: Bench) -> None:
+    program = """
+        import os
+        import httpx
+        print(sorted(os.listdir()), os.path.exists("looked-for") is None)
+        for n in range(3):
+            body = {"model": "m", "messages": [{"role": "user", "content": f"question {n}"}]}
+            url = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
+            print(n, httpx.post(url, json=body, headers={"x-pid": str(os.getpid())}).status_code, flush=True)
+    """
+    temporary, there = bench.folder / "looked-for" / "temporary", ("--store", "new/tapes")
+    with ModelServer(Killer(1)) as server:
+        killed = bench.record(program, env=settings(server))
+        for folder in (temporary, bench.folder / "new", bench.folder / "other"):
+            folder.mkdir(parents=True)
+        tapes = Store(Path(shutil.move(bench.store.root, bench.folder / "new" / "tapes")))
+        env = {**settings(server), "TMPDIR": str(temporary)}
+        done = bench.run("-m", "reenact", "resume", "last", "--retry", *there, env=env)
+    assert done.stdout == b"['agent.py'] False\n0 200\n1 200\n2 200\n", done.stderr.decode()
+    assert b"looked-for could not be put in place: reenact's own files are in it" in done.stderr
+    assert (bench.folder / "other").is_dir()
+    assert killed.path.name in {path.name for path in tapes.root.iterdir()}
+    assert not [*temporary.iterdir()]
 
 
 def test_what_somebody_made_of_a_file_meanwhile_is_kept(bench: Bench) -> None:

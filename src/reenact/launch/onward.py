@@ -45,12 +45,11 @@ def begin_program(session: Session, spec: Spec, store: Path) -> Files:
     """All that this process does from now on is in the session; what sees its files."""
     tape = session.plan.prefix
     assert tape is not None  # noqa: S101  a run that goes on has one
-    hide(store)
+    report = Path(spec.report).parent
+    for ours in (store, report):
+        hide(ours)
     rewound = rewinding.Rewound(rewinding.folder(Path(spec.tape))) if spec.mode == "resume" else None
-    if rewound is not None:
-        workspace = Workspace.rewound(tape, rewound)
-    else:
-        workspace = Workspace.enter(tape, Path(spec.report).parent, store)
+    workspace = Workspace.rewound(tape, rewound) if rewound is not None else Workspace.enter(tape, report, store)
     files = Files(session, store, workspace.served())
     attend(session, files)
 

@@ -18,7 +18,18 @@ from reenact.launch.enclosure import Enclosed, enclose, enclose_again
 from reenact.seams.patch import Patches
 from reenact.seams.system import overlays
 from reenact.seams.system.files import Served
-from reenact.seams.system.states import MACHINE, Clean, content_of, hide, is_ours, left_at, link_at, without_ours
+from reenact.seams.system.states import (
+    MACHINE,
+    Clean,
+    content_of,
+    hide,
+    holds_ours,
+    is_ours,
+    leave_out,
+    left_at,
+    link_at,
+    without_ours,
+)
 from reenact.tape.event import Left, Saw, Sight
 from reenact.tape.reader import Recording
 from reenact.tape.whole import every
@@ -266,6 +277,8 @@ def _put(tape: Recording, saw: Saw, before: Before) -> None:
     path = Path(saw.path)
     if path.exists() and not (path.is_symlink() or path.is_file() or path.is_dir()):
         raise OSError(errno.EPERM, "there is a device, a pipe or a socket")
+    if (saw.kind != Sight.FOLDER or path.is_symlink()) and holds_ours(saw.path):
+        raise OSError(errno.EBUSY, "reenact's own files are in it")
     if saw.kind != Sight.FOLDER or not path.is_dir():
         before(path)
     if path.is_symlink():
@@ -289,6 +302,9 @@ def _put(tape: Recording, saw: Saw, before: Before) -> None:
 def _put_names(folder: Path, there: set[str], names: Iterable[str] | None, before: Before) -> None:
     if names is not None:
         for name in there - set(names):
+            if holds_ours(str(folder / name)):
+                leave_out(folder / name)
+                continue
             before(folder / name)
             _remove(folder / name)
         for name in set(without_ours(str(folder), [*names])) - there:

@@ -69,5 +69,5 @@ def failed_text(recording: Recording, report: Report) -> str:
         lines.append(divergence.text(report.divergences[0], width=100).rstrip("\n"))
     elif report.error:
         lines.append(f"    it ended by {plain(report.error)}")
-    lines += [f"    {plain(fault)}" for fault in report.faults]
+    lines += [f"    {plain(line)}" for line in (*report.unrestored, *report.faults)]
     return "".join(f"{line}\n" for line in lines)

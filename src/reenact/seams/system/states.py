@@ -67,6 +67,7 @@ class Plain:
 
 _stat, _listdir, _readlink, _FileIO = os.stat, os.listdir, os.readlink, io.FileIO
 _view: list[View] = [Plain()]
+_OURS: set[str] = set()
 _HIDDEN: dict[str, set[str]] = {}  # names, by the folder that they are in
 
 
@@ -94,15 +95,26 @@ def names_in(path: str) -> list[str]:
 
 
 def hide(folder: Path) -> None:
-    """No run sees that folder, which is ours, where it lists the one that it is in."""
-    folder = folder.absolute()
-    _HIDDEN.setdefault(str(folder.parent), set()).add(folder.name)
+    """That folder is ours: no run sees it where it lists the one that it is in."""
+    for path in (folder.absolute(), folder.resolve()):
+        _OURS.add(str(path))
+        leave_out(path)
+
+
+def leave_out(path: Path) -> None:
+    """No run sees what is there where it lists the folder that it is in."""
+    _HIDDEN.setdefault(str(path.parent), set()).add(path.name)
 
 
 def is_ours(path: str) -> bool:
     """Whether that is such a folder, or lies in one."""
-    ours = (f"{folder}/{name}" for folder, names in _HIDDEN.items() for name in names)
-    return any(path == one or path.startswith(f"{one}/") for one in ours)
+    return any(f"{path}/".startswith(f"{one}/") for one in _OURS)
+
+
+def holds_ours(path: str) -> bool:
+    """Whether such a folder would be gone, or not be found any more, if what stands at the path were taken away."""
+    real = path if os.path.islink(path) else os.path.realpath(path)  # noqa: PTH114
+    return any(one.startswith((f"{path}/", f"{real}/")) for one in _OURS)
 
 
 def without_ours(folder: str, names: list[Any]) -> list[Any]:
