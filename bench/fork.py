@@ -23,7 +23,8 @@ from reenact.launch.settings import Settings
 from reenact.launch.tail import Tail
 from reenact.launch.together import Together
 from reenact.tape.event import PartKind
-from reenact.tape.reader import Recording, read
+from reenact.tape.reader import read
+from reenact.tape.recording import Recording
 from reenact.tape.store import Store
 from reenact.testing.listener import Listener
 from reenact.testing.request import Request

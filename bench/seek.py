@@ -14,7 +14,8 @@ from reenact import _real
 from reenact.debugger.timeline import Timeline
 from reenact.launch.settings import Settings
 from reenact.probe.messages import Moment, Stops
-from reenact.tape.reader import Recording, read
+from reenact.tape.reader import read
+from reenact.tape.recording import Recording
 
 LIMIT = AtMost(Quantity(50e6))
 LIMIT_WITHOUT = AtMostTimes(1.2)

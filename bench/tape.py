@@ -14,7 +14,8 @@ from bench.agents.pace import UNLED
 from bench.figure import AtMostTimes, Figure, Quantity, Unit
 from bench.launch import agent, recorded, run
 from bench.scale import Scale
-from reenact.tape.reader import Recording, read
+from reenact.tape.reader import read
+from reenact.tape.recording import Recording
 
 LIMIT = AtMostTimes(1.5)
 LINEAR = AtMostTimes(1.1)

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from reenact.tape.event import Kind, PartKind
-from reenact.tape.reader import Event, Recording, read
+from reenact.tape.reader import read
+from reenact.tape.recording import Event, Recording
 from reenact.tape.store import Store
 from reenact.tape.whole import whole
 from reenact.testing.address import Address

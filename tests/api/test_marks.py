@@ -12,7 +12,8 @@ import pytest
 import reenact
 from reenact.errors import UsageError
 from reenact.tape.event import MarkKind, Part
-from reenact.tape.reader import Recording, records
+from reenact.tape.reader import records
+from reenact.tape.recording import Recording
 from reenact.testing import ModelServer, Say
 from tests.runs import Bench, Run, settings
 

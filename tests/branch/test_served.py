@@ -9,7 +9,7 @@ from reenact.errors import EditError
 from reenact.launch.served import answer_of, decision_of, with_decision, with_result
 from reenact.tape import event as ev
 from reenact.tape.journal import Packer
-from reenact.tape.reader import Event
+from reenact.tape.recording import Event
 from reenact.testing import Call as Called
 from reenact.testing import Calls, ModelServer
 from reenact.testing.coding import Coding

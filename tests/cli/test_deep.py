@@ -11,7 +11,8 @@ import pytest
 
 from reenact.launch import manifest as manifests
 from reenact.tape.event import LOCALS_SALT
-from reenact.tape.reader import Recording, read
+from reenact.tape.reader import read
+from reenact.tape.recording import Recording
 from tests.cli.desk import Desk
 
 NATIVE_CLOCK = """

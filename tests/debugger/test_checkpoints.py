@@ -22,7 +22,8 @@ from reenact.engine.session import Session
 from reenact.probe.checkpoint import MOST, Checkpoints
 from reenact.probe.link import Link
 from reenact.probe.messages import Moment, Question, Stopped, Stops, Watch
-from reenact.tape.reader import Recording, read
+from reenact.tape.reader import read
+from reenact.tape.recording import Recording
 from tests.runs import Bench
 
 WRITES = """

@@ -12,7 +12,8 @@ import time
 from pathlib import Path
 
 from reenact.tape.event import Kind
-from reenact.tape.reader import Recording, read
+from reenact.tape.reader import read
+from reenact.tape.recording import Recording
 from reenact.testing import ModelServer, Say
 from reenact.testing.turn import Turn
 from tests.runs import Bench, answer_of, settings

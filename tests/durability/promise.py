@@ -11,7 +11,8 @@ from typing import NamedTuple
 from reenact.launch.closing import close
 from reenact.tape.check import check as fsck
 from reenact.tape.event import Kind
-from reenact.tape.reader import Event, read
+from reenact.tape.reader import read
+from reenact.tape.recording import Event
 from reenact.tape.store import Store
 from reenact.tape.whole import every
 from tests.durability.watch import Kind as Did

@@ -10,8 +10,9 @@ from reenact.engine.boundary import Boundary, Cut, Pass, Perform, Refuse, Serve
 from reenact.engine.call import Call, Headers
 from reenact.engine.divergence import What
 from reenact.tape import event as ev
+from reenact.tape.building import Builder, set_aside
 from reenact.tape.event import Kind, PartKind
-from reenact.tape.reader import Recording, _Builder, set_aside
+from reenact.tape.recording import Recording
 
 Draw = int | float | bytes | list[int]
 Said = tuple[object, ...]
@@ -24,7 +25,7 @@ class Journal:
     def __init__(self) -> None:
         self.recording = Recording(Path("by-hand.tape"), {})
         self.records: list[ev.AnyRecord] = []
-        self._builder = _Builder(self.recording)
+        self._builder = Builder(self.recording)
         self._lanes: dict[str, int] = {}
         self._sites: dict[str, int] = {}
 

@@ -13,7 +13,7 @@ from reenact.engine.divergence import Datum, Divergence, Request, What
 from reenact.engine.normalize import SHIPPED, load
 from reenact.engine.plan import RECORD, Live, Plan, replay
 from reenact.tape.event import DrawKind, Kind, PartKind, SiteNamed, Stream
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 from tests.engine.playbook import CUTS, PERFORMS, Asked, Journal, Playbook, asks, refuses, serves
 
 

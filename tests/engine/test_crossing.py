@@ -23,7 +23,7 @@ from reenact.engine.session import Session
 from reenact.errors import DivergenceError
 from reenact.tape import event as ev
 from reenact.tape.event import Failed, Kind, PartKind
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 from tests.engine.kept import Kept, recording
 from tests.engine.playbook import Journal
 

@@ -19,7 +19,7 @@ from reenact.engine.side.traffic import Pattern, SideTraffic
 from reenact.errors import UsageError
 from reenact.launch.settings import Settings
 from reenact.tape.event import Expired, Kind, PartKind, Stream
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 from tests.engine.playbook import PASSES, Journal, Playbook, asks, refuses, serves
 
 ROOT = Path(__file__).parents[2]

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from reenact.errors import TapeError
 from reenact.tape.check import State, check
-from reenact.tape.reader import Recording, read
+from reenact.tape.reader import read
+from reenact.tape.recording import Recording
 
 Finds = Callable[[Path], bool]
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from reenact.launch import rewinding
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 from reenact.tape.store import Store
 from reenact.testing import ModelServer, Say
 from reenact.testing.turn import Turn

@@ -13,7 +13,7 @@ from reenact.engine.session import Session
 from reenact.launch import ending, running
 from reenact.launch.spec import Report
 from reenact.tape.event import Kind, Stream
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 from tests.engine.playbook import Journal
 
 

@@ -15,7 +15,7 @@ from reenact.report.certificate import Boundaries, Bytes, Certificate, Ending, T
 from reenact.report.figures import counted, seconds, size
 from reenact.report.terminal import Paint
 from reenact.tape.event import Ended, Note, SiteNamed
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 
 VERIFIED = Certificate(
     verdict=Verdict.VERIFIED,

@@ -12,7 +12,7 @@ from reenact.launch import manifest as manifests
 from reenact.launch.launcher import Replayed
 from reenact.launch.spec import Report
 from reenact.report.findings import SWALLOWED, UNKNOWN_SEED, findings
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 from tests.trajectory.made import Made, says, user
 
 SETS = Divergence(

@@ -24,7 +24,7 @@ from reenact.report import step as steps
 from reenact.report.speech import pretty
 from reenact.report.terminal import Paint, clip, columns, plain, preview
 from reenact.tape.event import Failed, Kind, MarkKind, PartKind
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 from reenact.testing.wire import eventstream
 from reenact.trajectory import Entry, trajectory
 from tests.trajectory.made import CHAT, JSON, MS, STARTED, Made, calls, completion, gave, says, system, user

@@ -11,7 +11,7 @@ from reenact.engine.plan import RECORD
 from reenact.engine.session import Session
 from reenact.seams.system import generators
 from reenact.tape.event import Delta, Kind
-from reenact.tape.reader import Event
+from reenact.tape.recording import Event
 from reenact.testing import ModelServer
 from tests.launch.test_resume import Killer, last, resume
 from tests.runs import Bench, Run, settings

@@ -17,12 +17,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reenact.errors import TapeCorruptError, TapeTooLargeError
-from reenact.tape import allowance, reader
+from reenact.tape import allowance
 from reenact.tape import event as ev
 from reenact.tape.allowance import Allowance, values_in
+from reenact.tape.building import Builder
 from reenact.tape.close import close
 from reenact.tape.journal import GENESIS, Piece, link
-from reenact.tape.reader import Recording, read
+from reenact.tape.reader import read
+from reenact.tape.recording import Recording
 from reenact.tape.whole import every
 from tests.tape.records import beginning, edit, exchange, put, run, written
 
@@ -163,7 +165,7 @@ def test_the_records_of_processes_count_like_all_others(tmp_path: Path) -> None:
 
 def test_bodies_that_build_on_a_large_one_are_not_all_kept() -> None:
     recording = Recording(Path("by-hand.tape"), {})
-    builder = reader._Builder(recording)
+    builder = Builder(recording)
     large = bytes(16 << 20)
     for record in beginning():
         builder.add(record)
@@ -192,7 +194,7 @@ def test_exceptions_without_end_are_corrupt() -> None:
     failed = ev.Failed("m", "n", [], {})
     for _ in range(40):
         failed = ev.Failed("m", "n", [""], {}, failed)
-    builder = reader._Builder(Recording(Path("by-hand.tape"), {}))
+    builder = Builder(Recording(Path("by-hand.tape"), {}))
     for record in [*beginning(), *exchange(0)]:
         builder.add(record)
     with pytest.raises(TapeCorruptError):
@@ -201,7 +203,7 @@ def test_exceptions_without_end_are_corrupt() -> None:
 
 @pytest.mark.parametrize("path", ["", "0.", "x", "0.-1", "0..1", "../0", "0." + "9" * 5000, "0\x1b[2J"])
 def test_a_lane_whose_path_is_none_is_corrupt(path: str) -> None:
-    builder = reader._Builder(Recording(Path("by-hand.tape"), {}))
+    builder = Builder(Recording(Path("by-hand.tape"), {}))
     with pytest.raises(TapeCorruptError):
         builder.add(ev.LaneBorn(0, path, "x"))
 

@@ -19,7 +19,8 @@ from reenact.tape import event as ev
 from reenact.tape.close import being_written, close, faults_beside, outcome
 from reenact.tape.event import UNKNOWN_STATUS, AnyRecord, PartKind
 from reenact.tape.journal import ClosePacker
-from reenact.tape.reader import Recording, read, summary
+from reenact.tape.reader import read, summary
+from reenact.tape.recording import Recording
 from reenact.tape.writer import TapeWriter
 from tests.tape.records import beginning, exchange, pieces_of, run, written
 

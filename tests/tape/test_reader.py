@@ -18,18 +18,20 @@ from reenact.tape import event as ev
 from reenact.tape import journal as journal_module
 from reenact.tape import schema
 from reenact.tape import seal as seals
+from reenact.tape.building import Builder
 from reenact.tape.check import State, check
 from reenact.tape.close import close
 from reenact.tape.delta import Bodies
 from reenact.tape.event import AnyRecord, MarkKind, PartKind
 from reenact.tape.journal import GENESIS
-from reenact.tape.reader import Recording, _Builder, read, summary
+from reenact.tape.reader import read, summary
+from reenact.tape.recording import Recording
 from tests.tape.records import LOOSE, STRICT, beginning, edit, exchange, packed, pieces_of, put, records, run, written
 
 
 def built(*records: AnyRecord) -> Recording:
     recording = Recording(Path("by-hand.tape"), {})
-    builder = _Builder(recording)
+    builder = Builder(recording)
     for record in records:
         builder.add(record)
     return recording

@@ -9,7 +9,8 @@ from reenact.tape.allowance import Allowance
 from reenact.tape.check import State, check
 from reenact.tape.close import close
 from reenact.tape.journal import fold, unfold
-from reenact.tape.reader import Recording, read
+from reenact.tape.reader import read
+from reenact.tape.recording import Recording
 from reenact.tape.whole import every, firsts, whole
 from tests.tape.records import run, written
 

@@ -20,7 +20,8 @@ from reenact.launch import manifest as manifests
 from reenact.tape import schema
 from reenact.tape.close import close
 from reenact.tape.event import AnyRecord, Exited, Kind, PartKind, SiteNamed, Start
-from reenact.tape.reader import Event, Recording, read
+from reenact.tape.reader import read
+from reenact.tape.recording import Event, Recording
 from reenact.tape.store import Store
 from reenact.tape.writer import TapeWriter
 from reenact.testing import Call, Calls, ModelServer, Say, Script

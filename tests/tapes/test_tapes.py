@@ -13,7 +13,8 @@ from reenact.launch.launcher import Manner, replay
 from reenact.tape import schema
 from reenact.tape.check import State, check
 from reenact.tape.close import outcome
-from reenact.tape.reader import Recording, read
+from reenact.tape.reader import read
+from reenact.tape.recording import Recording
 from tests.tape.records import journal
 from tests.tapes.make import HERE, NOWHERE, golden, make, site, told
 

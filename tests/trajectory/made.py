@@ -12,7 +12,7 @@ from reenact.launch.manifest import Manifest, encode
 from reenact.tape import event as ev
 from reenact.tape.close import being_written
 from reenact.tape.delta import Bodies
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 from reenact.tape.writer import TapeWriter
 
 MS = 1_000_000

@@ -11,7 +11,7 @@ import pytest
 
 from reenact.providers import Text
 from reenact.tape.event import Failed, Kind, PartKind
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 from reenact.testing import ModelServer, Say, Turn
 from reenact.trajectory import Entry, Trajectory, trajectory
 from reenact.trajectory.exchanges import Exchanges

@@ -9,7 +9,7 @@ import pytest
 
 from reenact.providers import Unreadable
 from reenact.tape.event import Delta, Failed, Kind, Part, PartKind
-from reenact.tape.reader import Event
+from reenact.tape.recording import Event
 from reenact.trajectory import exchange
 from reenact.trajectory.exchange import Exchange, Room
 

@@ -12,7 +12,7 @@ from reenact import providers
 from reenact.errors import TapeTooLargeError
 from reenact.providers import Text, ToolResult, Wire
 from reenact.tape.event import Failed, Kind, PartKind
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 from reenact.trajectory import Step, history, step_of_event, steps, trajectory, walk
 from tests.trajectory.made import CHAT, Made, calls, gave, says, system, user
 

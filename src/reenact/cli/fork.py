@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from reenact.launch.tail import Tail
     from reenact.launch.together import Together
     from reenact.providers.prices import Price
-    from reenact.tape.reader import Recording
+    from reenact.tape.recording import Recording
 
     Fork = Callable[[Together | None], Resumed]
 

@@ -9,7 +9,7 @@ import click
 from reenact.cli import options
 
 if TYPE_CHECKING:
-    from reenact.tape.reader import Recording
+    from reenact.tape.recording import Recording
     from reenact.trajectory import Trajectory
     from reenact.trajectory.origin import Start
     from reenact.trajectory.passage import Passage

@@ -15,12 +15,13 @@ from reenact.errors import SignatureError, TapeCorruptError
 from reenact.launch import interpreter, launcher, manifest, restored
 from reenact.launch.launcher import Manner
 from reenact.launch.settings import Settings
-from reenact.tape.reader import Recording, outline
+from reenact.tape.reader import outline
+from reenact.tape.recording import Recording
 from reenact.tape.store import MISNAMED, Store
 
 if TYPE_CHECKING:
     from reenact.report.certificate import Certificate
-    from reenact.tape.reader import Recording
+    from reenact.tape.recording import Recording
     from reenact.tape.store import Store
 
 

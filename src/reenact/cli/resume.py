@@ -14,7 +14,7 @@ from reenact.errors import UsageError
 
 if TYPE_CHECKING:
     from reenact.launch.fate import Fate
-    from reenact.tape.reader import Recording
+    from reenact.tape.recording import Recording
 
 
 _OF_EVENTS: Final[dict[str, Any]] = {"metavar": "[EVENT]", "multiple": True, "is_flag": False, "flag_value": "all"}

@@ -72,7 +72,8 @@ def _refuse_parents(store: Store, paths: list[Path]) -> None:
 def _refuse_open(paths: list[Path]) -> None:
     from reenact.errors import TapeError, UsageError
     from reenact.tape.close import being_written
-    from reenact.tape.reader import RECORDING, summary
+    from reenact.tape.reader import summary
+    from reenact.tape.recording import RECORDING
 
     for path in paths:
         try:

@@ -11,7 +11,7 @@ from reenact.cli import options
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from reenact.tape.reader import Recording
+    from reenact.tape.recording import Recording
     from reenact.trajectory import Trajectory
 
 

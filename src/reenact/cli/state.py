@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from reenact.debugger.timeline import Timeline
     from reenact.report.since import StateChanges
     from reenact.report.state import StateDocument
-    from reenact.tape.reader import Recording
+    from reenact.tape.recording import Recording
     from reenact.tape.store import Store
 
 

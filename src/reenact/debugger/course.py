@@ -11,7 +11,7 @@ from reenact.launch import manifest as manifests
 from reenact.launch.manifest import describe
 from reenact.probe.messages import Call
 from reenact.tape.event import Kind
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 from reenact.tape.whole import whole
 from reenact.trajectory import Step, trajectory
 from reenact.trajectory.passage import TOLD, of_models

@@ -9,7 +9,7 @@ from reenact.debugger.timeline import Timeline
 from reenact.errors import UsageError
 from reenact.probe.messages import Call, Stopped
 from reenact.probe.state import ALL, Frame, Limits, State, Strand, Variable
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 from reenact.tape.whole import whole
 
 ELSEWHERE = "event {event} is in a process that {run} started (lane {lane}); only its first process can be looked at"

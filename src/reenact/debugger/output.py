@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from reenact.tape.event import Wrote
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 from reenact.trajectory.moments import moments
 
 Written = dict[str, dict[int, int]]

@@ -21,7 +21,7 @@ from reenact.launch.launcher import PLAINLY
 from reenact.launch.settings import Settings
 from reenact.probe.link import Link
 from reenact.probe.messages import Answer, Ask, Ended, Going, Hold, Park, Parked, Run, Stopped, Told, Wake
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 
 _HIGH = 600  # the program gets the low numbers, as without us
 _PATIENCE = 60.0  # seconds that a killed process is waited for, which has much to let go of

@@ -36,7 +36,7 @@ from reenact.probe.messages import Break, Call, Ended, Moment, Place, Raised, St
 from reenact.probe.state import ALL, Variable
 from reenact.probe.values import Shown
 from reenact.probe.wanted import is_file
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 
 Motion = Literal["", "into", "over", "out"]
 

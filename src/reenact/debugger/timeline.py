@@ -13,7 +13,7 @@ from reenact.debugger.process import Checkpoint, GoneError, Process, Root
 from reenact.launch.settings import Settings
 from reenact.probe.checkpoint import MOST
 from reenact.probe.messages import At, Call, Ended, Moment, Run, Stopped, Stops
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 
 SPACING = 20_000_000
 """Of checkpoints: ns of processor time. On a long way it grows, see `probe.checkpoint`."""

@@ -14,7 +14,7 @@ from reenact.launch.launcher import Manner, Replayed
 from reenact.launch.settings import Settings
 from reenact.report.figures import counted
 from reenact.tape.event import LOCALS_SALT
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 from reenact.tape.whole import whole
 
 TRIALS = 2

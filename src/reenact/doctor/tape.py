@@ -14,7 +14,7 @@ from reenact.launch.ending import gone
 from reenact.launch.entry import ANSWERED
 from reenact.report.note import MEANING, last_line
 from reenact.tape.event import Kind, SiteNamed
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 
 
 class _Noted(NamedTuple):

@@ -14,7 +14,7 @@ from reenact.engine.lane import Lane
 from reenact.engine.session import Session
 from reenact.tape import event as tape
 from reenact.tape.event import Failed, Part, PartKind
-from reenact.tape.reader import Event
+from reenact.tape.recording import Event
 
 _CAME = (PartKind.OPENED, PartKind.HEAD, PartKind.CHUNK, PartKind.VALUE, PartKind.FAILURE)
 """What comes from outside: the others are the program's own doing, or follow from that."""

@@ -16,8 +16,9 @@ from reenact.engine.divergence import Datum, Divergence, Request, Site, What
 from reenact.engine.normalize import Normalizer, Strip, canonical
 from reenact.engine.plan import Live, Plan
 from reenact.engine.redacted import Redactions
+from reenact.tape.building import AROUND
 from reenact.tape.event import Kind
-from reenact.tape.reader import AROUND, Aside, Event, LaneLog, Recording
+from reenact.tape.recording import Aside, Event, LaneLog, Recording
 
 ASKED, COMPARED, WRITTEN, DRIFTED = range(4)
 """What is counted: calls that met one on tape, bytes that were compared, bytes of output on tape that were written

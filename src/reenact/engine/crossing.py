@@ -24,7 +24,7 @@ from reenact.engine.order import PATIENCE, Order, Strand
 from reenact.engine.session import Session
 from reenact.errors import DivergenceError
 from reenact.tape.event import LAST, NO_TICK, Delta, Failed, Kind, Part, PartKind
-from reenact.tape.reader import Event
+from reenact.tape.recording import Event
 from reenact.tape.writer import HEAVY_BYTES
 
 STUCK_AFTER_NS = 3_000_000_000

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from reenact.tape.event import Mark, MarkKind
 from reenact.tape.labels import Scalar
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 
 Key = tuple[str, MarkKind, str]
 """Lane, kind and call site."""

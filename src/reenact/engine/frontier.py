@@ -14,7 +14,7 @@ from reenact.engine.lane import MUTED, enter, leave, muted
 from reenact.engine.order import PATIENCE, Strand
 from reenact.errors import DivergenceError
 from reenact.tape import event as ev
-from reenact.tape.reader import Event, Recording
+from reenact.tape.recording import Event, Recording
 
 if TYPE_CHECKING:
     from reenact.engine.session import Session

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from reenact.engine.call import Call
 from reenact.tape.event import Giver
-from reenact.tape.reader import Event
+from reenact.tape.recording import Event
 
 
 class Asking(Protocol):

@@ -19,7 +19,7 @@ from reenact.engine.place import BOTTOM, Place, is_library, name_of
 from reenact.engine.session import Session, site_of
 from reenact.engine.variables import variables_of
 from reenact.tape.event import LOCALS_SALT, Locals, Snapshot
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 from reenact.tape.redact import is_secret_variable
 
 MAX_FOUND = 50  # differences that a replay tells

@@ -8,7 +8,7 @@ from typing import Protocol
 from reenact.engine.lane import muted
 from reenact.engine.session import Session
 from reenact.tape.event import Moved
-from reenact.tape.reader import Event
+from reenact.tape.recording import Event
 
 
 class Shared(Protocol):

@@ -7,7 +7,7 @@ from enum import Enum, auto
 import msgspec
 
 from reenact.engine.schedule import Schedule
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 
 
 class Live(Enum):

@@ -17,7 +17,7 @@ from reenact.engine.order import Order, Strand
 from reenact.engine.place import Place
 from reenact.engine.schedule import DEADLINE, Chooser, Option, Schedule
 from reenact.tape.event import DrawKind, Kind, Part
-from reenact.tape.reader import Event, Recording
+from reenact.tape.recording import Event, Recording
 
 PATIENCE = 10
 _LEAST_PATIENCE = 1.0  # seconds

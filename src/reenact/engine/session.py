@@ -32,7 +32,7 @@ from reenact.errors import DivergenceError, TapeError
 from reenact.tape import event as ev
 from reenact.tape.delta import Bodies
 from reenact.tape.journal import DRAW_BYTES, RECORD_BYTES
-from reenact.tape.reader import Event, Recording
+from reenact.tape.recording import Event, Recording
 from reenact.tape.vault import Vault
 from reenact.tape.writer import HEAVY_BYTES, TapeWriter
 

@@ -11,7 +11,7 @@ from reenact.engine.call import Call, headers_of, request_of
 from reenact.engine.divergence import Divergence, Request, What
 from reenact.engine.normalize import Normalizer, canonical
 from reenact.tape.event import Kind
-from reenact.tape.reader import Event, Recording
+from reenact.tape.recording import Event, Recording
 
 NOTHING_LEFT = "of the imported exchanges, {asked} asked for this already, and none is left"
 NOTHING_ALIKE = "none of the imported exchanges is of this method and URL"

@@ -23,7 +23,7 @@ from reenact.seams.sockets.conversation import OVER
 from reenact.tape import event as ev
 from reenact.tape import nature
 from reenact.tape.delta import Bodies
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 from reenact.tape.store import Store
 from reenact.tape.vault import Vault
 from reenact.tape.writer import TapeWriter

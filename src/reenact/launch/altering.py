@@ -12,7 +12,7 @@ from reenact.errors import EditError
 from reenact.launch.served import decision_of, with_decision
 from reenact.launch.tail import Result, Tail
 from reenact.tape.event import Kind, Part
-from reenact.tape.reader import Event, Recording
+from reenact.tape.recording import Event, Recording
 from reenact.trajectory.exchange import Exchange
 
 

@@ -15,7 +15,7 @@ from reenact.launch import entry, recorder, running
 from reenact.launch import manifest as manifests
 from reenact.launch.command import Command
 from reenact.launch.spec import Report
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 from reenact.tape.store import Store
 
 RECORDED = "{run} was recorded with its program, and is replayed without naming one: reenact replay {run}"

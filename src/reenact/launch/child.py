@@ -38,7 +38,8 @@ from reenact.seams.system.files import Files, attend
 from reenact.seams.system.joining import Joined, Start
 from reenact.seams.system.states import hide
 from reenact.tape.event import Ended, Failed, Snapshot
-from reenact.tape.reader import Recording, read
+from reenact.tape.reader import read
+from reenact.tape.recording import Recording
 from reenact.tape.vault import Vault
 from reenact.tape.whole import process
 from reenact.tape.writer import TapeWriter

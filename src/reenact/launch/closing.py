@@ -11,7 +11,7 @@ from reenact.launch.gathering import gathered
 from reenact.tape import close as tapes
 from reenact.tape import sealed
 from reenact.tape.event import Kind, Note
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 from reenact.tape.scrub import is_cut, scrub, scrubbed_kin
 from reenact.tape.vault import Vault
 from reenact.tape.whole import every

@@ -14,7 +14,8 @@ from reenact.tape import scan
 from reenact.tape.contents import Contents
 from reenact.tape.event import Start
 from reenact.tape.journal import assembled
-from reenact.tape.reader import Recording, read, records
+from reenact.tape.reader import read, records
+from reenact.tape.recording import Recording
 from reenact.tape.scrub import scrubbed as without_secrets
 from reenact.tape.store import Store
 from reenact.tape.vault import Vault

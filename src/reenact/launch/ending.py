@@ -8,7 +8,7 @@ from reenact.engine.divergence import Datum, Divergence, What
 from reenact.launch.manifest import describe
 from reenact.launch.spec import Report
 from reenact.tape.event import UNKNOWN_STATUS, Kind
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 
 _LEFT_TAPE = "DivergenceError"
 _SHOWN = 6  # last lines of stderr that tell why a process crashed

@@ -21,7 +21,8 @@ from reenact.launch.ending import difference
 from reenact.launch.launcher import Other, Replayed
 from reenact.launch.settings import Settings
 from reenact.tape.event import Expired, Note, Part, Signal, Start
-from reenact.tape.reader import Recording, read, records
+from reenact.tape.reader import read, records
+from reenact.tape.recording import Recording
 from reenact.tape.store import Store
 from reenact.tape.writer import TapeWriter
 

@@ -12,7 +12,7 @@ import msgspec
 from reenact.errors import UsageError
 from reenact.seams.http.head import Head, encode_head
 from reenact.tape.event import Failed, Kind, Part, PartKind
-from reenact.tape.reader import Event, Recording
+from reenact.tape.recording import Event, Recording
 
 SKIPPED = "the run was killed during this call, and it was skipped when the run was resumed"
 NO_ANSWER = "event {event} ({name}): what a child process did cannot be given by a file; retry or skip it"

@@ -23,7 +23,7 @@ from reenact.tape import branching, sealed
 from reenact.tape.close import being_written
 from reenact.tape.event import Branch, Part, Start
 from reenact.tape.labels import rows
-from reenact.tape.reader import RECORDING, Recording
+from reenact.tape.recording import RECORDING, Recording
 from reenact.tape.store import Store
 from reenact.tape.vault import Vault
 from reenact.tape.writer import TapeWriter

@@ -11,7 +11,8 @@ from reenact.errors import TapeError
 from reenact.tape.close import being_written, faults_beside
 from reenact.tape.event import AnyRecord, Kin, Note
 from reenact.tape.journal import fold
-from reenact.tape.reader import Recording, folder_of, in_order_of_birth, read, records
+from reenact.tape.reader import folder_of, read, records
+from reenact.tape.recording import Recording, in_order_of_birth
 from reenact.tape.store import DECLINED, Store
 
 NOT_RECORDED = "`{name}` is not recorded itself: {why}"

@@ -18,7 +18,7 @@ from reenact.engine.guard import Asking
 from reenact.launch.tail import Tail
 from reenact.providers.route import place_of
 from reenact.tape.event import Giver, Kind
-from reenact.tape.reader import Event, Recording
+from reenact.tape.recording import Event, Recording
 
 REFUSED = "reenact refused {label} in a branch: nobody has allowed it (reenact fork --allow '{label}')"
 _READING = ("GET", "HEAD", "OPTIONS")

@@ -22,7 +22,7 @@ from reenact.launch.served import decision_of, with_decision, with_result
 from reenact.launch.tail import Later
 from reenact.providers.route import place_of
 from reenact.tape.event import Giver, Kind, Part
-from reenact.tape.reader import Event, Recording
+from reenact.tape.recording import Event, Recording
 from reenact.trajectory import steps
 
 SLUG = "edit"

@@ -26,7 +26,7 @@ from reenact.launch.settings import Settings
 from reenact.launch.spec import CALL, SPEC, Report, Spec
 from reenact.launch.standstill import Standstill
 from reenact.tape.event import LOCALS_SALT, UNKNOWN_STATUS, VISITED
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 
 NO_HOOK = (
     "nothing was run: the tape was recorded with {python}, and there reenact's start-up hook does not run, so that the "

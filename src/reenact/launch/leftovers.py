@@ -20,7 +20,8 @@ from reenact.launch import rewinding
 from reenact.launch.gathering import gathered
 from reenact.tape import replacing, sealed
 from reenact.tape.close import being_written, faults_beside
-from reenact.tape.reader import RECORDING, outline, summary
+from reenact.tape.reader import outline, summary
+from reenact.tape.recording import RECORDING
 from reenact.tape.store import SUFFIX, Store, being_made
 
 GRACE: Final = 600.0  # seconds for which a file in the making may be just that

@@ -32,7 +32,8 @@ from reenact.seams.install import Installed
 from reenact.seams.system.files import Files, attend
 from reenact.seams.system.states import hide
 from reenact.tape.event import Exited, Start
-from reenact.tape.reader import Recording, folder_of, read
+from reenact.tape.reader import folder_of, read
+from reenact.tape.recording import Recording
 from reenact.tape.store import Store
 from reenact.tape.vault import Vault
 from reenact.tape.whole import every

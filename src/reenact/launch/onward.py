@@ -33,7 +33,8 @@ from reenact.seams.system.files import Files, attend
 from reenact.seams.system.states import hide
 from reenact.tape.delta import Bodies
 from reenact.tape.event import Ended, Sent
-from reenact.tape.reader import Recording, read
+from reenact.tape.reader import read
+from reenact.tape.recording import Recording
 from reenact.tape.redact import redact_url
 from reenact.tape.writer import TapeWriter
 

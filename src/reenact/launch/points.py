@@ -20,7 +20,8 @@ from reenact.launch.served import decision_of, with_result
 from reenact.launch.tail import Later, Tail
 from reenact.tape import branching
 from reenact.tape.event import Began, Branch, Part
-from reenact.tape.reader import Event, Recording, records
+from reenact.tape.reader import records
+from reenact.tape.recording import Event, Recording
 from reenact.trajectory import Step, trajectory
 
 TWICE = "step {step} is named twice: say all that is other there behind one --step {step}"

@@ -24,7 +24,7 @@ from reenact.tape import sealed
 from reenact.tape.contents import Contents
 from reenact.tape.event import Note, Start
 from reenact.tape.labels import rows
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 from reenact.tape.store import Store
 from reenact.tape.vault import Vault
 from reenact.tape.writer import TapeWriter

@@ -11,7 +11,7 @@ from pathlib import Path
 from reenact import _real
 from reenact.launch import running
 from reenact.launch.lock import Lock
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 from reenact.tape.whole import every
 
 _PATIENCE = 30.0  # seconds without any sign of life

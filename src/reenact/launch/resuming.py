@@ -31,7 +31,8 @@ from reenact.tape.continuing import continued
 from reenact.tape.event import Note, Start
 from reenact.tape.journal import sliced
 from reenact.tape.labels import rows
-from reenact.tape.reader import RECORDING, Recording, records
+from reenact.tape.reader import records
+from reenact.tape.recording import RECORDING, Recording
 from reenact.tape.store import SUFFIX, Store
 from reenact.tape.vault import Vault
 from reenact.tape.writer import TapeWriter

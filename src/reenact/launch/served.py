@@ -11,7 +11,7 @@ from reenact.edits import Answer, Decision, apply, decided, tool_answer
 from reenact.errors import EditError
 from reenact.providers import Unreadable
 from reenact.tape.event import Kind, Part, PartKind
-from reenact.tape.reader import Event
+from reenact.tape.recording import Event
 from reenact.trajectory.exchange import Exchange
 
 

@@ -11,7 +11,7 @@ from reenact.errors import UsageError
 from reenact.tape.event import Snapshot
 
 if TYPE_CHECKING:
-    from reenact.tape.reader import Recording
+    from reenact.tape.recording import Recording
 
 _NAME = "tail"
 

@@ -31,7 +31,7 @@ from reenact.seams.system.states import (
     without_ours,
 )
 from reenact.tape.event import Left, Saw, Sight
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 from reenact.tape.whole import every
 
 if TYPE_CHECKING:

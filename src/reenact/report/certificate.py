@@ -22,7 +22,7 @@ from reenact.report.figures import counted, lasted, seconds
 from reenact.report.findings import contested, findings
 from reenact.report.note import side
 from reenact.report.terminal import GUTTER, WIDTH, Paint, labelled, plain, wrapped
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 from reenact.tape.signatures import can_check, signers
 from reenact.tape.whole import every, whole
 

@@ -18,7 +18,7 @@ from reenact.report.speech import pretty
 from reenact.report.terminal import Paint, clip, lines, plain
 from reenact.report.timeline import FORMAT, GIVEN
 from reenact.tape.event import Failed, Kind, PartKind
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 from reenact.trajectory import Entry, Mark
 from reenact.trajectory.exchange import Exchange, Headers, class_of, message_of
 from reenact.trajectory.exchanges import Exchanges

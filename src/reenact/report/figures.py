@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from reenact.report.terminal import plain
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 
 _UNITS = ("kB", "MB", "GB", "TB")
 

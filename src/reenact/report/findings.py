@@ -10,7 +10,7 @@ from reenact.engine.divergence import Datum, Divergence, Marked, What
 from reenact.engine.normalize import SHIPPED, Normalizer
 from reenact.launch.ending import difference, on_the_way
 from reenact.launch.launcher import Replayed
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 from reenact.tape.whole import every, firsts, whole
 
 UNKNOWN_SEED = "sets of texts had an order of that process alone: start it with PYTHONHASHSEED=0 to have it again"

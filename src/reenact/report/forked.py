@@ -13,7 +13,7 @@ from reenact.providers.prices import SEEN
 from reenact.report import divergence, written
 from reenact.report.figures import counted
 from reenact.report.terminal import clip, plain
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 from reenact.trajectory.estimate import Estimate
 
 _WIDTH = 100

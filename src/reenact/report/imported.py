@@ -12,7 +12,7 @@ from reenact.report import document
 from reenact.report.figures import counted
 from reenact.report.terminal import plain
 from reenact.tape.event import Kind
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 
 
 class Imported(msgspec.Struct, frozen=True, kw_only=True):

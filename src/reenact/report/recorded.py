@@ -10,7 +10,7 @@ from reenact.report.figures import counted, inside, lasted, seconds, size
 from reenact.report.note import LISTED, MEANING, last_line
 from reenact.report.terminal import plain
 from reenact.tape.event import Branch, Note, SiteNamed
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 from reenact.tape.whole import whole
 
 

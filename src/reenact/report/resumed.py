@@ -10,7 +10,7 @@ from reenact.report.figures import counted
 from reenact.report.terminal import plain
 from reenact.tape.continuing import lost_with
 from reenact.tape.event import Kind
-from reenact.tape.reader import Event, Recording
+from reenact.tape.recording import Event, Recording
 
 _WHAT = {Kind.HTTP: "request", Kind.TOOL: "tool", Kind.PROCESS: "child process", Kind.EXEC: "program"}
 

@@ -19,7 +19,7 @@ from reenact.report.terminal import Paint, clip, columns, plain, preview
 from reenact.tape import branching
 from reenact.tape.close import labels_of, outcome
 from reenact.tape.event import UNKNOWN_STATUS
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 from reenact.tape.whole import every, whole
 from reenact.trajectory import Place, Trajectory
 from reenact.trajectory.exchange import class_of, message_of

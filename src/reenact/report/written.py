@@ -11,7 +11,7 @@ from reenact.launch.resuming import Resumed
 from reenact.report.figures import counted, inside, size
 from reenact.report.terminal import plain
 from reenact.tape.event import Left, Sight
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 
 _SHOWN = 12
 

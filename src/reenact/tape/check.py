@@ -17,7 +17,8 @@ from reenact.errors import SignatureError, TapeError, UsageError
 from reenact.tape import signatures
 from reenact.tape.close import being_written, close, rows_of, summary_of
 from reenact.tape.event import PartKind
-from reenact.tape.reader import RECORDING, Recording, connect, outline, seal_of
+from reenact.tape.reader import connect, outline, seal_of
+from reenact.tape.recording import RECORDING, Recording
 from reenact.tape.seal import Seal
 from reenact.tape.store import MISNAMED
 from reenact.tape.whole import every, whole

@@ -16,7 +16,8 @@ from reenact.tape import branching, labels, presence, schema, seal
 from reenact.tape import event as ev
 from reenact.tape.event import UNKNOWN_STATUS
 from reenact.tape.journal import ClosePacker, Piece, stretches, unpack
-from reenact.tape.reader import RECORDING, Event, Recording, outline
+from reenact.tape.reader import outline
+from reenact.tape.recording import RECORDING, Event, Recording
 from reenact.tape.replacing import replacing
 from reenact.tape.whole import whole
 from reenact.tape.writer import private

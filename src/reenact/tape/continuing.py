@@ -13,7 +13,7 @@ import msgspec
 
 from reenact.tape import event as ev
 from reenact.tape.delta import Bodies
-from reenact.tape.reader import Event, Recording
+from reenact.tape.recording import Event, Recording
 from reenact.tape.resent import Resent
 
 _EFFECTIVE = (ev.Kind.HTTP, ev.Kind.TOOL, ev.Kind.PROCESS, ev.Kind.EXEC)

@@ -12,7 +12,8 @@ from reenact.errors import TapeError
 from reenact.tape import labels
 from reenact.tape.close import being_written
 from reenact.tape.event import UNKNOWN_STATUS, Kind
-from reenact.tape.reader import RECORDING, index, run_table
+from reenact.tape.reader import index, run_table
+from reenact.tape.recording import RECORDING
 from reenact.tape.store import Store
 
 _ASKED: Final = "SELECT name, count(*) FROM event WHERE kind = ? AND typeof(name) = 'text' GROUP BY name"

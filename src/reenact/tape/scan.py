@@ -13,7 +13,8 @@ from reenact.tape.allowance import Allowance
 from reenact.tape.contents import Contents
 from reenact.tape.inside import inside
 from reenact.tape.journal import assembled, unfold
-from reenact.tape.reader import Recording, index, read, records
+from reenact.tape.reader import index, read, records
+from reenact.tape.recording import Recording
 from reenact.tape.streams import Key, Streams, texts
 from reenact.tape.websocket import said_in
 

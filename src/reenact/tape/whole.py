@@ -12,7 +12,7 @@ from collections.abc import Container, Iterator
 from msgspec import field
 from msgspec.structs import replace
 
-from reenact.tape.reader import Event, LaneLog, Recording
+from reenact.tape.recording import Event, LaneLog, Recording
 
 
 def every(recording: Recording) -> Iterator[Recording]:

@@ -22,7 +22,7 @@ from reenact.providers import ToolSpec
 from reenact.providers.parameters import EVERYWHERE
 from reenact.tape.close import outcome
 from reenact.tape.event import Stream
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 from reenact.tape.whole import every
 from reenact.trajectory.align import Gist, aligned
 from reenact.trajectory.asked import Asked

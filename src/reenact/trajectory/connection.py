@@ -13,7 +13,7 @@ import msgspec
 from reenact.providers.encoding import dechunk
 from reenact.tape import http1
 from reenact.tape.event import LAST, Failed, Kind, Part, PartKind
-from reenact.tape.reader import Event
+from reenact.tape.recording import Event
 from reenact.tape.redact import PLACEHOLDER, REDACTED
 from reenact.trajectory.exchange import Exchange, Fault, Head, Room
 

@@ -8,7 +8,7 @@ import msgspec
 
 from reenact.providers import Usage
 from reenact.providers.prices import Price, dollars, price_of
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 from reenact.trajectory.decision import Step
 from reenact.trajectory.walk import Trajectory
 

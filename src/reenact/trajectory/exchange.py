@@ -10,7 +10,7 @@ import msgspec
 from reenact.providers import Unreadable, Wire
 from reenact.providers.encoding import LIMIT, dechunk, decode_content
 from reenact.tape.event import Failed, Kind, Part, PartKind
-from reenact.tape.reader import Event
+from reenact.tape.recording import Event
 from reenact.trajectory.entry import Entry, Place, Trouble
 
 Headers = tuple[tuple[str, str], ...]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from reenact.tape.event import Kind
-from reenact.tape.reader import Event, Recording
+from reenact.tape.recording import Event, Recording
 from reenact.trajectory.connection import OPENS, SENDS, Connection, Heard
 from reenact.trajectory.exchange import Exchange, Room
 

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from reenact.tape.event import MarkKind
-from reenact.tape.reader import Marked, Recording
+from reenact.tape.recording import Marked, Recording
 from reenact.trajectory.entry import Place
 
 AGENT: Final = "agent"

@@ -8,7 +8,8 @@ from typing import NamedTuple, TypeAlias
 from reenact.tape.allowance import Allowance
 from reenact.tape.event import Again, AnyRecord, Began, Changed, Draws, LaneBorn, Part, Saw, SiteNamed, Wrote
 from reenact.tape.journal import assembled, unfold
-from reenact.tape.reader import Recording, records
+from reenact.tape.reader import records
+from reenact.tape.recording import Recording
 from reenact.tape.whole import every
 
 Found: TypeAlias = Draws | Wrote | Saw | Changed | Again

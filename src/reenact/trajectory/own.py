@@ -13,7 +13,7 @@ from typing import Final
 
 from reenact.providers import ToolCall, ToolResult
 from reenact.tape.event import DrawKind
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 from reenact.trajectory.decision import Step
 
 _WORD: Final = re.compile(

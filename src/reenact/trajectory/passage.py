@@ -14,7 +14,7 @@ import msgspec
 
 from reenact.providers import Unreadable
 from reenact.tape.event import Again, Changed, DrawKind, Draws, Kind, Part, PartKind, Saw, Stream, Wrote
-from reenact.tape.reader import Event, Recording
+from reenact.tape.recording import Event, Recording
 from reenact.tape.whole import every, whole
 from reenact.trajectory.decision import Step
 from reenact.trajectory.entry import Place

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from reenact.diff.change import Change, Kind
 from reenact.diff.document import json_changes
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 from reenact.trajectory.entry import Rerouted
 from reenact.trajectory.exchange import Exchange
 

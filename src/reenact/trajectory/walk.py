@@ -17,7 +17,7 @@ from reenact.errors import TapeTooLargeError
 from reenact.providers import Message, ModelCall, News, Other, ToolResult
 from reenact.providers.route import place_of
 from reenact.tape.event import Kind
-from reenact.tape.reader import Event, Recording, ancestors, parents_of
+from reenact.tape.recording import Event, Recording, ancestors, parents_of
 from reenact.tape.whole import whole
 from reenact.trajectory.asked import Asked, Asking
 from reenact.trajectory.conversation import Conversations, Told, Turn

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from reenact.debugger.commands import brief
 from reenact.probe.messages import Call
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 from reenact.trajectory.decision import Step
 
 Fact = tuple[str, str]

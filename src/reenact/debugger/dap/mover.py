@@ -20,7 +20,7 @@ from reenact.debugger.output import Written
 from reenact.debugger.session import Debugger, Stop, Why
 from reenact.launch import manifest as manifests
 from reenact.launch.settings import Settings
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 
 _BEGIN: Final = "the beginning of the run"
 _INSISTS: Final = 0.1  # seconds between requests to stand

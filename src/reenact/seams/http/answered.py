@@ -11,7 +11,7 @@ from reenact.engine.given import IN_TURN, Given
 from reenact.engine.lane import Lane
 from reenact.engine.source import Source
 from reenact.tape.event import Kind, Part, PartKind
-from reenact.tape.reader import Event
+from reenact.tape.recording import Event
 
 
 class Answered(Given):

@@ -16,7 +16,7 @@ from reenact.engine.given import IN_TURN, Given
 from reenact.engine.lane import Lane
 from reenact.seams.http.head import Head, decode_head, encode_head
 from reenact.tape.event import LAST, NO_TICK, AsidePart, Failed, Kind, Part, PartKind
-from reenact.tape.reader import Aside as Recorded
+from reenact.tape.recording import Aside as Recorded
 
 NEVER, AT_ONCE = -1, -2
 """In the place of a tick: a part that never came, and one that nobody has to wait for."""

@@ -20,7 +20,7 @@ from reenact.engine.lane import MUTED, Lane, enter, get_lane
 from reenact.engine.session import Session
 from reenact.seams.patch import Patches
 from reenact.tape.event import Collected
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 
 BACKSTOP = 100_000
 """How many more objects than at the last collection there may be before the interpreter collects by itself."""

@@ -19,7 +19,7 @@ from reenact.engine.crossing import Crossing
 from reenact.engine.lane import Lane
 from reenact.engine.session import Session
 from reenact.tape.event import OUTPUTS, UNKNOWN_STATUS, Child
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 
 
 class Start(msgspec.Struct, frozen=True):
