@@ -102,6 +102,12 @@ def test_scan_of_a_clean_store_ends_well(bench: Bench) -> None:
     assert (done.status, done.stdout) == (0, b"looked through 1 tape: nothing looks like a secret\n")
 
 
+def test_scrub_says_when_there_was_nothing_to_take_out(bench: Bench) -> None:
+    run = bench.record("print('nothing here')").path.stem
+    done = bench.run("-m", "reenact", "scrub", "last", "--name", "copy")
+    assert done.stdout.decode().endswith(f" is {run} as it was: nothing was found that had to be taken out\n")
+
+
 def test_scrub_makes_a_clean_copy_that_replays_and_leaves_the_run(bench: Bench) -> None:
     run = bench.record(PRINTS)
     before = run.path.read_bytes()

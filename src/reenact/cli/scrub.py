@@ -35,7 +35,9 @@ def command(run: str, store_dir: str | None, patterns: tuple[str, ...], name: st
 
     store = options.open_store(store_dir)
     contents = Settings.near(Path.cwd()).redacting(patterns, pii=pii)
-    recording, count = copying.scrubbed(store, store.resolve(run), contents, name)
-    click.echo(f"{plain(recording.path.stem)} is {plain(run)} without {counted(count, 'value')}")
+    path = store.resolve(run)
+    recording, count = copying.scrubbed(store, path, contents, name)
+    taken = f"without {counted(count, 'value')}" if count else "as it was: nothing was found that had to be taken out"
+    click.echo(f"{plain(recording.path.stem)} is {plain(path.stem)} {taken}")
     if recording.lost:
         click.echo("it is forensic-only: what the program was given was redacted, and a replay may go another way")

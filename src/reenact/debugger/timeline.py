@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_right, insort
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import msgspec
 
+from reenact.debugger.memory import available
 from reenact.debugger.process import Checkpoint, GoneError, Process, Root
 from reenact.launch.settings import Settings
 from reenact.probe.checkpoint import MOST
@@ -23,7 +23,7 @@ would save little, and what comes next had to take new memory, not that of the p
 STOOD = 4
 """Of these, so many are kept, the latest: memory does not grow with the places where somebody was."""
 SCARCE = 0.2
-"""Where at most that part of the machine's memory is left, two go for each that comes."""
+"""Where less than that part of the memory is left, two go for each that comes."""
 NOWHERE = Stops()
 _FEW = 8
 
@@ -235,16 +235,6 @@ class Timeline:
                 self._calls.append(call)
                 self._events[call] = len(self._calls)
         return told
-
-
-def available() -> float:
-    """Which part of the machine's memory can be had; 1 where that is not known."""
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        told = {name: int(value.split()[0]) for name, _, value in (line.partition(":") for line in lines)}
-        return told["MemAvailable"] / told["MemTotal"]
-    except (OSError, KeyError, ValueError):
-        return 1.0
 
 
 def _moment(checkpoint: Checkpoint) -> Moment:
