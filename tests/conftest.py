@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.runs import Bench
 from tests.sealed import UNSHARE
@@ -19,6 +20,10 @@ from reenact.launch.enclosure import enclose
 enclose([], pathlib.Path(sys.argv[1]), [])
 """
 TRAFFIC = Path(__file__).parents[2] / "shared" / "traffic"
+
+# how long an example takes hangs on what else the machine does
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ pieces = st.binary(max_size=5) | st.sampled_from(
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_inputs_that_are_like_these_are_read(name: str) -> None:
-    @settings(max_examples=TRIED.get(name, 60), deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=TRIED.get(name, 60), database=None, suppress_health_check=list(HealthCheck))
     @given(st.data())
     def tried(data: st.DataObject) -> None:
         given_ = data.draw(st.sampled_from(KEPT[name]) | st.binary(max_size=200))

@@ -212,9 +212,7 @@ def answer_of(api: str, headers: tuple[tuple[str, str], ...], body: bytes) -> An
     return Answer("POST", URLS[api], b"{}", 200, headers, (body,))
 
 
-QUIET = settings(
-    max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much], deadline=None
-)
+QUIET = settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 
 
 @pytest.mark.parametrize("api", URLS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reenact.engine.boundary import Boundary, Refuse, Serve
@@ -95,7 +95,6 @@ def test_lanes_do_not_wait_for_each_other() -> None:
     assert playbook.boundary.left() == []
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_every_interleaving_of_the_lanes_is_served(data: st.DataObject) -> None:
     """Within each lane in order, the lanes as they come: nothing is refused and nothing is left."""
@@ -124,7 +123,6 @@ def test_one_other_byte_in_the_body_is_another_call() -> None:
     assert (divergence.lane, divergence.event) == ("0", 0)
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=60), st.binary(max_size=60), st.sampled_from(["POST /a", "PUT /a", "POST /b"]))
 def test_a_call_is_served_exactly_when_it_is_the_same(recorded: bytes, now: bytes, name: str) -> None:
     journal = Journal()
@@ -228,7 +226,6 @@ def written(*data: bytes, ended: bool = True) -> Boundary:
     return Boundary(replay(journal.ended() if ended else journal.recording))
 
 
-@settings(deadline=None)
 @given(st.lists(st.binary(min_size=1, max_size=20), max_size=6), st.data())
 def test_the_same_output_in_other_pieces_is_the_same(pieces: list[bytes], data: st.DataObject) -> None:
     boundary, rest = written(*pieces), b"".join(pieces)

@@ -14,7 +14,7 @@ from types import ModuleType
 import httpx
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reenact.engine.failure import RecordedError, decode, encode
@@ -322,7 +322,6 @@ failures = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(failures)
 def test_whatever_stands_on_a_tape_becomes_an_exception(failed: Failed) -> None:
     assert isinstance(decode(failed, (httpx,)), BaseException)
@@ -332,7 +331,6 @@ BUILTINS = [kind for kind in vars(builtins).values() if isinstance(kind, type) a
 PICKY = (UnicodeDecodeError, UnicodeEncodeError, UnicodeTranslateError, ExceptionGroup, SyntaxError, OSError)
 
 
-@settings(deadline=None)
 @given(st.sampled_from([kind for kind in BUILTINS if not issubclass(kind, PICKY)]), st.lists(plain, max_size=3))
 def test_every_builtin_comes_back_the_same(kind: type[Exception], args: list[object]) -> None:
     error = kind(*args)

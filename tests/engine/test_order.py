@@ -423,7 +423,6 @@ def test_when_the_run_is_over_nobody_waits() -> None:
 # In replay
 
 
-@settings(deadline=None)
 @given(st.permutations(range(6)), st.permutations(range(6)))
 def test_in_replay_strands_go_on_in_the_order_of_their_ticks(ticks: list[int], arrivals: list[int]) -> None:
     order = Order(frozenset())
@@ -701,7 +700,7 @@ class Batons(RuleBasedStateMachine):
 
 
 TestBatons = Batons.TestCase
-TestBatons.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestBatons.settings = settings(max_examples=60, stateful_step_count=30)
 
 
 # With threads

@@ -23,7 +23,7 @@ import msgspec
 import numpy as np
 import pydantic
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reenact.engine import values
@@ -172,7 +172,6 @@ def exactly(value: Any) -> Any:
     return kind, value
 
 
-@settings(deadline=None)
 @given(st.lists(data, max_size=3), st.dictionaries(st.text(), data, max_size=3))
 def test_data_comes_back_in_its_types(args: list[Any], kwargs: dict[str, Any]) -> None:
     back = through(anything, *args, **kwargs)

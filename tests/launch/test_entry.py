@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import pydantic
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reenact.errors import UsageError
@@ -73,7 +73,6 @@ class Sulking(pydantic.BaseModel):
         raise OSError("not now")
 
 
-@settings(deadline=None)
 @given(json)
 def test_a_result_is_kept_as_json(value: Any) -> None:
     assert msgspec.json.decode(entry.encode_result(value)) == value

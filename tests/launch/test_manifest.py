@@ -6,7 +6,7 @@ import json
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reenact.errors import TapeCorruptError
@@ -45,7 +45,6 @@ def with_(**changes: object) -> Manifest:
     return msgspec.structs.replace(PLAIN, **changes)
 
 
-@settings(deadline=None)
 @given(manifests)
 def test_any_manifest_comes_back(manifest: Manifest) -> None:
     assert decode(encode(manifest)) == manifest
@@ -73,7 +72,6 @@ def test_text_that_is_no_utf_8_keeps_nobody_from_recording(manifest: Manifest) -
     assert repr(back).isprintable()
 
 
-@settings(deadline=None)
 @given(st.dictionaries(st.text(st.characters(), max_size=5), st.text(st.characters(), max_size=9), max_size=3))
 def test_any_environment_can_be_kept(environment: dict[str, str]) -> None:
     decode(encode(with_(environment=environment)))

@@ -80,7 +80,7 @@ def body_of(value: object, kind: str) -> bytes:
     return text.encode()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.sampled_from(URLS), st.sampled_from(KINDS), st.sampled_from([None, 200, 302, 400, 500]), st.binary(), st.binary()
 )
@@ -88,7 +88,7 @@ def test_arbitrary_bytes_never_raise(url: str, kind: str, status: int | None, re
     readable(read(Wire("POST", url, (), request, status, (("content-type", kind),), answer)))
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(st.sampled_from(URLS), st.sampled_from(KINDS[:2]), st.sampled_from([200, 400]), objects, documents)
 def test_arbitrary_documents_never_raise(url: str, kind: str, status: int, request: object, answer: object) -> None:
     body = body_of(answer, kind)
@@ -142,7 +142,7 @@ def samples(wires: list[tuple[str, Wire]]) -> Samples:
     return Samples(chosen.values())
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=120, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_real_exchanges_with_one_thing_changed_never_raise(samples: Samples, data: st.DataObject) -> None:
     wire = samples[data.draw(st.integers(min_value=0, max_value=len(samples) - 1))]

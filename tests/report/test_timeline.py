@@ -354,7 +354,7 @@ messages: Final = st.lists(
 )
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(messages, anything, st.binary(max_size=60), st.sampled_from([200, 404, 0, -7]))
 def test_whatever_is_on_tape_is_shown(
     tmp_path_factory: pytest.TempPathFactory, asked: object, answer: object, noise: bytes, status: int

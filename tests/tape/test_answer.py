@@ -105,7 +105,7 @@ def test_what_cannot_be_packed_as_small_holds_no_secret_and_the_tape_says_that_n
 
 
 @pytest.mark.parametrize("coding", CODINGS)
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(plain=st.binary(max_size=300), more=st.integers(0, 40))
 def test_a_packed_text_can_be_made_longer_by_any_number_of_bytes(coding: str, plain: bytes, more: int) -> None:
     size = 60 + len(plain) + more

@@ -137,7 +137,7 @@ lines = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(lines, st.integers(1, 4), st.booleans())
 def test_any_recording_is_the_same_when_it_is_closed(
     tmp_path_factory: pytest.TempPathFactory,

@@ -7,7 +7,7 @@ import tracemalloc
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reenact.errors import TapeCorruptError
@@ -82,14 +82,12 @@ def changed(draw: st.DrawFn, way: str, old: bytes) -> bytes:
             return draw(st.binary(max_size=MIN_SHARED))
 
 
-@settings(deadline=None)
 @given(sequences(), st.data())
 def test_any_sequence_of_bodies_comes_back(bodies: list[bytes], data: st.DataObject) -> None:
     near = [data.draw(st.integers(-1, max(at - 1, -1))) for at in range(len(bodies))]
     assert restored(shrunk(bodies, near)) == bodies
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=200), st.binary(max_size=200), st.binary(max_size=200), st.binary(max_size=200))
 def test_what_two_bodies_share_at_both_ends_is_never_counted_twice(
     head: bytes, one: bytes, two: bytes, tail: bytes
@@ -206,7 +204,6 @@ def test_a_delta_outside_its_base_is_corrupt(delta: Delta) -> None:
         reader.restore(1, delta)
 
 
-@settings(deadline=None)
 @given(
     st.lists(
         st.builds(Delta, st.integers(-2, 12), st.integers(-5, 300), st.integers(-5, 300), st.binary(max_size=90)),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 import pytest
 import zstandard
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reenact.errors import TapeCorruptError
@@ -44,13 +44,11 @@ def test_every_sort_of_record_is_tried() -> None:
 
 
 @pytest.mark.parametrize("kind", [Packer, ClosePacker])
-@settings(deadline=None)
 @given(batches)
 def test_any_records_come_back(kind: type[Packer], batches: list[list[ev.AnyRecord]]) -> None:
     assert unpacked(packed(batches, kind)) == batches
 
 
-@settings(deadline=None)
 @given(batches, st.integers(0, 200))
 def test_records_come_back_over_many_segments(batches: list[list[ev.AnyRecord]], size: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -61,7 +59,6 @@ def test_records_come_back_over_many_segments(batches: list[list[ev.AnyRecord]],
             assert [piece.segment for piece in pieces] == list(range(len(pieces)))
 
 
-@settings(deadline=None)
 @given(batches, batches)
 def test_another_process_goes_on_in_a_segment_of_its_own(
     one: list[list[ev.AnyRecord]], two: list[list[ev.AnyRecord]]
@@ -287,7 +284,6 @@ def test_a_record_of_an_unknown_sort_is_named_and_not_left_out(nested: bool) -> 
             unfold(batch[0], Allowance())
 
 
-@settings(deadline=None)
 @given(st.lists(st.binary(max_size=60), max_size=4))
 def test_any_bytes_are_records_or_corrupt(batches: list[bytes]) -> None:
     for pieces in (sealed(*batches), sealed(*map(frame, batches))):

@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -131,7 +131,6 @@ def test_output_is_kept_by_lane_and_as_a_whole() -> None:
     assert recording.lanes["0.1"].wrote == {1: b"b"}
 
 
-@settings(deadline=None)
 @given(st.lists(st.binary(max_size=400), min_size=1, max_size=90), st.lists(st.integers(0, 89), max_size=12))
 def test_bodies_can_be_asked_for_in_any_order(bodies: list[bytes], order: list[int]) -> None:
     writer = Bodies()
@@ -182,7 +181,6 @@ def test_a_part_of_no_event_or_of_no_known_sort_is_corrupt(part: ev.Part) -> Non
         built(*beginning(), began(), part)
 
 
-@settings(deadline=None)
 @given(st.lists(records, max_size=12))
 def test_any_records_are_a_recording_or_corrupt(sequence: list[AnyRecord]) -> None:
     try:

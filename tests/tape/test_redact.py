@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reenact.engine.normalize import SHIPPED
@@ -117,7 +117,6 @@ parameter = st.sampled_from(["key", "q", "api_key", "Token", "page", "a b"])
 query = st.lists(st.tuples(parameter, st.text("abc/=&?#@%+ é", max_size=8)), max_size=5)
 
 
-@settings(deadline=None)
 @given(query, st.sampled_from(["", "user@", "user:p%40ss@"]), st.sampled_from(["", "/a", "/a/b"]))
 def test_only_credentials_are_taken_out_of_a_url(pairs: list[tuple[str, str]], user: str, path: str) -> None:
     url = f"https://{user}h.example{path}" + ("?" + urlencode(pairs) if pairs else "")

@@ -8,7 +8,7 @@ import stat
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reenact import _real
@@ -93,7 +93,6 @@ def test_a_name_is_taken_as_long_as_anything_of_it_is_there(
     assert store.new("run")[0] == "run-abab"
 
 
-@settings(deadline=None)
 @given(st.text(max_size=80))
 def test_an_id_is_made_of_few_characters(tmp_path_factory: pytest.TempPathFactory, name: str) -> None:
     run_id, path = Store(tmp_path_factory.getbasetemp() / "ids").new(name)

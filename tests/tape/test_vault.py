@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import quote_plus
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reenact.errors import UsageError
@@ -142,7 +142,6 @@ def test_one_that_is_cut_by_two_commits_is_gone_when_the_tape_is_closed() -> Non
     assert b"".join(texts) == b"a " + placeholder(TOKEN, b"key") + b" z"
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from([TOKEN, b"sk-proj-4b1c0d8e7f6a5b4d", b"sk-proj-", b"x" * 70]), max_size=12))
 def test_bodies_come_back_cleaned_whatever_they_have_in_common(parts: list[bytes]) -> None:
     vault = knowing(TOKEN, b"sk-proj-4b1c0d8e7f6a5b4d")
