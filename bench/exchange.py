@@ -1,9 +1,10 @@
 """What an exchange costs more when it is recorded, beyond the durable commits that it cannot do without.
 
 The agent bare, the agent with two bare commits around each exchange, the agent recorded, and the agent under vcrpy take
-each step in turn. What is judged is recorded - with two bare commits. A witness in the recorded one times its own
-commits, too: recorded - its commits - bare leaves the disk out, but not that a processor sleeps while the disk works,
-and that agent and server wake up slower after that than they do in a bare exchange.
+each step in turn. One way to take the durable commits away is recorded - with two bare commits. A witness in the
+recorded one times its own commits, for the other: recorded - its commits - bare leaves the disk out, but not that a
+processor sleeps while the disk works, and that agent and server wake up otherwise after that than in a bare exchange.
+The target is judged in both.
 """
 
 from __future__ import annotations
@@ -138,14 +139,14 @@ def _over(turns: Sequence[Turn], value: Callable[[Turn], float]) -> float:
 
 
 def _beyond(where: str, runs: Sequence[Sequence[Turn]]) -> list[Figure]:
-    """The judged figure, and two that leave the disk out."""
+    """Beyond the durable commits, in both ways, and the second by the processor's time."""
     turns = [turn for run in runs for turn in run]
     bare, cpu = _over(turns, lambda turn: turn.bare.wall), _over(turns, lambda turn: turn.bare.cpu)
     two, own = _over(turns, lambda turn: turn.committing.wall), _over(turns, lambda turn: turn.kept.commits_wall)
     with_two, with_own = {"with 2 bare commits": two}, {"bare": bare, "own commits": own}
     return [
         _more(f"{where}: beyond two bare commits, median", runs, lambda turn: turn.beyond, with_two, LIMIT),
-        _more(f"{where}: beyond its own commits, median", runs, lambda turn: turn.beyond_own, with_own),
+        _more(f"{where}: beyond its own commits, median", runs, lambda turn: turn.beyond_own, with_own, LIMIT),
         _more(f"{where}: the latter, of the processor", runs, lambda turn: turn.beyond_cpu, {"bare": cpu}),
     ]
 

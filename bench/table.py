@@ -26,11 +26,12 @@ A target is met when all of the interval meets it, and undetermined when only so
 
 - **An exchange** is one HTTP request with its answer, by plain httpx. The agent bare, the agent *with two bare commits*
   to SQLite (one before each exchange and one after it, of rows as large as a tape's), the agent recorded, and the agent
-  under vcrpy take each step in turn. What is judged is recorded - with two bare commits, and the ratio is of these two.
-  On a disk that others use, that is noisy. Less the time inside its *own commits* it is less so; but a commit of ours
-  that costs more than a bare one does not show there, and that all wakes slower after a wait for the disk shows as
-  ours. Until SQLite overwrites its log, after some 1,000 steps, bare commits make it longer and cost more than ours,
-  for which there is room: before that, the judged figure has that in our favour. None of them has a garbage
+  under vcrpy take each step in turn. "Beyond its durable commits" is judged in two ways: recorded - *with two bare
+  commits*, and recorded - bare - the time inside its *own commits*. The first is noisy on a disk that others use, and
+  has it in our favour that bare commits make SQLite's log longer and cost more than ours, for which there is room,
+  until it is overwritten, after some 1,000 steps. In the second a commit of ours that costs more than a bare one does
+  not show (it has a row of its own), and it is ours that all wakes otherwise after a wait for the disk, sooner or
+  later. Where they do not agree, the truth is between them at best. None of them has a garbage
   collector: it works at another place of a step when it is recorded. A run gives the median of the steps around a
   history: ten before it and ten from it on, or a twentieth of it where that is more.
 - **A draw** is one reading of clock or entropy, with its share of the commit that takes it to disk.
