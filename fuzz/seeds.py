@@ -11,6 +11,7 @@ import gzip
 import json
 import tempfile
 import zlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
@@ -49,7 +50,7 @@ _CHAT_ANSWER: Final = {
     ],
     "usage": _USAGE,
 }
-_CHAT_STREAM: Final = [
+_CHAT_STREAM: Final[list[dict[str, Any]]] = [
     {"id": "i", "choices": [{"index": 0, "delta": {"content": "a", "reasoning_content": "r"}}]},
     {"choices": [{"index": 0, "delta": {"tool_calls": [{"index": 0, "id": "c", "function": {"name": "f"}}]}}]},
     {"choices": [{"index": 0, "delta": {"tool_calls": [{"index": 0, "function": {"arguments": "{}"}}]}}]},
@@ -81,7 +82,7 @@ _RESPONSES_ANSWER: Final = {
     ],
     "usage": {"input_tokens": 1, "output_tokens": 2, "output_tokens_details": {"reasoning_tokens": 1}},
 }
-_RESPONSES_STREAM: Final = [
+_RESPONSES_STREAM: Final[list[dict[str, Any]]] = [
     {"type": "response.created", "response": {"id": "resp_2", "status": "in_progress"}},
     {"type": "response.output_item.added", "output_index": 0, "item": {"type": "message", "role": "assistant"}},
     {"type": "response.output_text.delta", "output_index": 0, "content_index": 0, "delta": "a"},
@@ -114,7 +115,7 @@ _MESSAGES_ANSWER: Final = {
     "stop_reason": "end_turn",
     "usage": {"input_tokens": 1, "output_tokens": 2, "cache_read_input_tokens": 1},
 }
-_MESSAGES_STREAM: Final = [
+_MESSAGES_STREAM: Final[list[dict[str, Any]]] = [
     {"type": "message_start", "message": {"id": "i", "model": "m", "usage": {"input_tokens": 1}}},
     {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
     {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "a"}},
@@ -181,7 +182,7 @@ _GOOGLE: Final = "https://generativelanguage.googleapis.com/v1beta/models/g"
 _JSON, _SSE, _FRAMES = "application/json", "text/event-stream", "application/vnd.amazon.eventstream"
 
 
-def _sse(rows: list[dict[str, Any]]) -> bytes:
+def _sse(rows: Iterable[dict[str, Any]]) -> bytes:
     return b"".join(b"event: %s\ndata: %s\n\n" % (str(row.get("type", "")).encode(), _dumped(row)) for row in rows)
 
 

@@ -41,12 +41,13 @@ from reenact.report.speech import pretty
 from reenact.report.terminal import Paint, clip, columns, lines, plain, preview, wrapped
 from reenact.tape import answer, http1, reader
 from reenact.tape import event as ev
+from reenact.tape.building import Builder, set_aside
 from reenact.tape.check import State, check
 from reenact.tape.close import rows_of, summary_of
 from reenact.tape.inside import inside
 from reenact.tape.journal import GENESIS, Piece, link, unpack
 from reenact.tape.listing import listing
-from reenact.tape.reader import Recording
+from reenact.tape.recording import Recording
 from reenact.tape.store import Store
 from reenact.tape.streams import Streams
 from reenact.tape.vault import Vault
@@ -189,11 +190,11 @@ def records(data: bytes) -> None:
     """A journal whose chain is right, and that holds these bytes as records, read and shown."""
     try:
         recording = Recording(Path("fuzz.tape"), {})
-        builder = reader._Builder(recording)  # noqa: SLF001  without a file it is a thousand times as quick
+        builder = Builder(recording)  # without a file it is a thousand times as quick
         for batch in unpack([_piece(data)]):
             for record in batch:
                 builder.add(record)
-        reader.set_aside(recording)
+        set_aside(recording)
         shown(recording)
     except TapeError as error:
         _printable(plain(str(error)))

@@ -46,11 +46,10 @@ def group() -> Iterator[Path]:
 
 
 def test_what_a_group_has_left_counts(group: Path) -> None:
-    command = [sys.executable, "-c", TELLS, str(group), str(LIMIT // 2)]
+    command = [sys.executable, "-c", TELLS, str(group), str(LIMIT // 4 * 3)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    before, after = map(float, done.stdout.split())
-    assert before - after == pytest.approx(0.5, abs=0.05)
-    assert 0.3 < after < 0.5
+    before, after = map(float, done.stdout.split())  # the first may be what a group around this one has left
+    assert 0.15 < after < 0.25 < before
 
 
 def made(folder: Path, most: str, held: int, idle: int = 0) -> None:
