@@ -20,6 +20,7 @@ from reenact.trajectory.sought import Grade, Match, Sought
 
 _CANDIDATES: Final = 5
 _BLIND: Final = frozenset({Source.CLOCK, Source.CHANCE})  # of which a part says nothing
+_LEAST: Final = 8  # letters of a piece of a drawn value that say anything: the groups of four of an id do not
 _BETWEEN: Final = frozenset({Source.OUTPUT, Source.SENT, Source.COMMAND, Source.CAME, Source.STDIN, Source.PROGRAM})
 _ENDS: Final = frozenset({Source.OUTPUT, Source.OUTCOME})
 
@@ -105,7 +106,13 @@ def origin(text: str, passages: Sequence[Passage], steps: Sequence[Step], start:
 
 def _hits(sought: Sought, passage: Passage) -> Iterator[Hop]:
     for match in sought.find(passage.text):
-        yield _hop(passage, match)
+        if passage.source is not Source.CHANCE or len(match.text) >= _LEAST or _is_line(match):
+            yield _hop(passage, match)
+
+
+def _is_line(match: Match) -> bool:
+    """Whether it is a whole value: they stand one on a line."""
+    return match.before[-1:] in ("", "\n") and match.after[:1] in ("", "\n")
 
 
 def _hop(passage: Passage, match: Match) -> Hop:
