@@ -11,7 +11,6 @@ import gzip
 import json
 import tempfile
 import zlib
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
@@ -182,7 +181,7 @@ _GOOGLE: Final = "https://generativelanguage.googleapis.com/v1beta/models/g"
 _JSON, _SSE, _FRAMES = "application/json", "text/event-stream", "application/vnd.amazon.eventstream"
 
 
-def _sse(rows: Iterable[dict[str, Any]]) -> bytes:
+def _sse(rows: list[dict[str, Any]]) -> bytes:
     return b"".join(b"event: %s\ndata: %s\n\n" % (str(row.get("type", "")).encode(), _dumped(row)) for row in rows)
 
 
